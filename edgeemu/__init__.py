@@ -1,0 +1,43 @@
+"""edgeemu: a local emulator for stateful edge actors with alarms.
+
+The names are loaded when they are first used, so that importing the pytest plugin, or the command
+line for `--help`, does not load the whole program.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from edgeemu.emulator import Emulator as Emulator
+    from edgeemu.errors import Code as Code
+    from edgeemu.errors import EdgeemuError as EdgeemuError
+    from edgeemu.sdk.actor import AlarmInfo as AlarmInfo
+    from edgeemu.sdk.actor import StatefulActor as StatefulActor
+    from edgeemu.sdk.http import Headers as Headers
+    from edgeemu.sdk.http import Request as Request
+    from edgeemu.sdk.http import Response as Response
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AlarmInfo": "edgeemu.sdk.actor",
+    "Code": "edgeemu.errors",
+    "EdgeemuError": "edgeemu.errors",
+    "Emulator": "edgeemu.emulator",
+    "Headers": "edgeemu.sdk.http",
+    "Request": "edgeemu.sdk.http",
+    "Response": "edgeemu.sdk.http",
+    "StatefulActor": "edgeemu.sdk.actor",
+}
+
+__all__ = [*sorted(_HOMES)]  # noqa: PLE0604 - the names are strings
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module `edgeemu` has no attribute `{name}`")
+
+
+def __dir__() -> list[str]:
+    return [*sorted(_HOMES), "__version__"]

@@ -1,0 +1,1 @@
+"""What actor code imports."""

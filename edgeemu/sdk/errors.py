@@ -1,0 +1,100 @@
+"""The errors that actor code and callers of stubs see, told apart by their `name`.
+
+A failed stub call arrives as one of these. Their names are those of the platform, so code that
+compares `error.name` works there too; the classes are a convenience for `except`.
+"""
+
+
+class ActorError(Exception):
+    """This is the base of every error that a call to an actor fails with (spec section 16.1).
+
+    Args:
+        message: what happened, for the caller.
+        name: the name to carry when there is no class for it; None means the class's own.
+    """
+
+    def __init__(self, message: str = "", *, name: str | None = None) -> None:
+        super().__init__(message)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The platform's name of this error, by which callers tell errors apart."""
+        return self._name or type(self).__name__
+
+
+class ActorMethodError(ActorError):
+    """The method threw; its message is preserved (spec section 16.1)."""
+
+
+class ActorPrivateMethodError(ActorError):
+    """The method's name starts with `_`, so no stub can call it (spec section 16.1)."""
+
+
+class ActorUnknownMethodError(ActorError):
+    """The actor has no such method (spec section 16.1)."""
+
+
+class ActorMethodTimeoutError(ActorError):
+    """A call of a method took longer than its limit (spec section 16.1)."""
+
+
+class ActorFetchTimeoutError(ActorError):
+    """The actor's `fetch` took longer than its limit (spec section 16.1)."""
+
+
+class ActorAlarmTimeoutError(ActorError):
+    """The alarm handler took longer than its limit; edgeemu's own (not in section 16.1)."""
+
+
+class ActorOutputGateError(ActorError):
+    """A write failed after the method returned, or a transaction threw (spec section 16.1)."""
+
+
+class BlockConcurrencyTimeoutError(ActorError):
+    """The callback that initialises the instance took longer than its limit (spec section 16.1)."""
+
+
+class ActorCrashedError(ActorError):
+    """The host failed in the middle of the turn; edgeemu's own (not in section 16.1)."""
+
+
+class ActorHangError(ActorError):
+    """The code ran on without ever waiting and was stopped; edgeemu's own (not in section 16.1)."""
+
+
+class CodecError(ActorError):
+    """A value cannot be encoded, or stored bytes cannot be decoded (spec section 16.1)."""
+
+
+_CLASSES_BY_NAME: dict[str, type[ActorError]] = {
+    kind.__name__: kind
+    for kind in (
+        ActorMethodError,
+        ActorPrivateMethodError,
+        ActorUnknownMethodError,
+        ActorMethodTimeoutError,
+        ActorFetchTimeoutError,
+        ActorAlarmTimeoutError,
+        ActorOutputGateError,
+        BlockConcurrencyTimeoutError,
+        ActorCrashedError,
+        ActorHangError,
+        CodecError,
+    )
+}
+
+
+def error_named(name: str, message: str) -> ActorError:
+    """The error that a name and a message describe, such as those that came from another process.
+
+    Args:
+        name: the platform's name of the error.
+        message: its message, kept as it is.
+
+    Returns:
+        An instance of the class of that name; an `ActorError` that carries the name if there is
+        no such class.
+    """
+    kind = _CLASSES_BY_NAME.get(name)
+    return kind(message) if kind else ActorError(message, name=name)

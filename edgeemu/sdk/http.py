@@ -1,0 +1,176 @@
+"""`Request` and `Response`: what the function in front, and an actor's `fetch`, take and give."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, urlsplit
+
+
+class Headers(Mapping[str, str]):
+    """Header fields by name, whatever the case; several values of one name are joined by `, `."""
+
+    def __init__(self, fields: Mapping[str, str] | Iterable[tuple[str, str]] = ()) -> None:
+        pairs = fields.items() if isinstance(fields, Mapping) else fields
+        self._fields: dict[str, tuple[str, str]] = {}
+        for name, value in pairs:
+            self.append(name, value)
+
+    def append(self, name: str, value: str) -> None:
+        """Add a value; one that is there already stays in front of it."""
+        before = self._fields.get(name.lower())
+        joined = f"{before[1]}, {value}" if before else str(value)
+        self._fields[name.lower()] = (before[0] if before else name, joined)
+
+    def __getitem__(self, name: str) -> str:
+        return self._fields[name.lower()][1]
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self._fields[name.lower()] = (name, str(value))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._fields
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._fields.values())
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __repr__(self) -> str:
+        return f"Headers({dict(self)!r})"
+
+
+def _body_bytes(body: object) -> bytes:
+    if body is None:
+        return b""
+    if isinstance(body, str):
+        return body.encode()
+    if isinstance(body, bytes | bytearray | memoryview):
+        return bytes(body)
+    raise TypeError(
+        f"a body is str, bytes or None, not {type(body).__name__}; "
+        "for JSON use Response.json(value)"
+    )
+
+
+class _Message:
+    """What a request and a response share: headers and a body that can be read more than once."""
+
+    headers: Headers
+    _body: bytes
+
+    @property
+    def body(self) -> bytes:
+        """The whole body."""
+        return self._body
+
+    async def bytes(self) -> bytes:
+        """The whole body."""
+        return self._body
+
+    async def text(self) -> str:
+        """The body as UTF-8 text; bytes that are none become U+FFFD."""
+        return self._body.decode("utf-8", "replace")
+
+    async def _read_json(self) -> Any:
+        return json.loads(self._body)
+
+
+class Request(_Message):
+    """One HTTP request.
+
+    Args:
+        url: a full URL, or a path (then the host is `localhost`).
+        method: upper case is made of it.
+        headers: by name, whatever the case.
+        body: `str`, `bytes` or None.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+        body: str | bytes | None = None,
+    ) -> None:
+        self.url = url if "://" in url else "http://localhost" + "/" * (url[:1] != "/") + url
+        self.method = method.upper()
+        self.headers = Headers(headers)
+        self._body = _body_bytes(body)
+
+    async def json(self) -> Any:
+        """The body as JSON.
+
+        Raises:
+            ValueError: if it is not JSON.
+        """
+        return await self._read_json()
+
+    @property
+    def path(self) -> str:
+        """The path of the URL, such as `/sessions/alice`."""
+        return urlsplit(self.url).path or "/"
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The fields of the query string; of several with one name, the last."""
+        return dict(parse_qsl(urlsplit(self.url).query, keep_blank_values=True))
+
+    def __repr__(self) -> str:
+        return f"Request({self.method} {self.url})"
+
+
+class _JsonOfResponse:
+    """`Response.json(value)` makes a response, `await response.json()` reads one."""
+
+    def __get__(self, response: Response | None, owner: type[Response]) -> Any:
+        return _json_response if response is None else response._read_json
+
+
+class Response(_Message):
+    """One HTTP response. `Response.json(value)` makes one whose body is `value` as JSON.
+
+    Args:
+        body: `str`, `bytes` or None.
+        status: from 200 to 599.
+        headers: by name, whatever the case.
+
+    Raises:
+        ValueError: for a status out of range.
+    """
+
+    def __init__(
+        self,
+        body: str | bytes | None = None,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    ) -> None:
+        if not 200 <= status <= 599:
+            raise ValueError(f"a status is from 200 to 599, not {status}")
+        self.status = status
+        self.headers = Headers(headers)
+        self._body = _body_bytes(body)
+        if isinstance(body, str) and "content-type" not in self.headers:
+            self.headers["content-type"] = "text/plain;charset=UTF-8"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the status is from 200 to 299."""
+        return self.status < 300
+
+    json: ClassVar[Any] = _JsonOfResponse()
+
+    def __repr__(self) -> str:
+        return f"Response({self.status})"
+
+
+def _json_response(
+    value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    body = json.dumps(value, ensure_ascii=False)
+    fields = {"content-type": "application/json", **(headers or {})}
+    return Response(body, status=status, headers=fields)
