@@ -1,0 +1,301 @@
+"""The vocabulary of the core: what goes in (events) and what comes out (effects). No decisions."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from edgeemu.core.journal import Entry
+from edgeemu.core.rows import Alarm, AlarmWrite, Fault, FaultHow, InstanceRow
+from edgeemu.ids import InstanceId
+
+
+class TurnKind(StrEnum):
+    """What a turn is for."""
+
+    INIT = "init"
+    CALL = "call"
+    FETCH = "fetch"
+    ALARM = "alarm"
+    EDIT = "edit"
+    """A change from outside (storage, alarm, faults) that takes its place in the queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One dispatched unit of work on one instance.
+
+    Attributes:
+        id: unique in a state folder, growing.
+        method: for a call.
+        cause: what led to it, as the journal tells it.
+        generation: for an alarm, of the alarm that is due; None delivers whichever is pending.
+    """
+
+    id: int
+    instance: InstanceId
+    kind: TurnKind
+    method: str | None = None
+    cause: str = ""
+    generation: int | None = None
+
+
+class Outcome(StrEnum):
+    """How a turn ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error of a turn.
+
+    Attributes:
+        name: of its class.
+        message: its text.
+        where: the `file:line` of the user's code in which it arose.
+        trace: the user's own frames, as text.
+        own: whether the user's code raised it; a caller then sees `ActorMethodError` (section 7).
+    """
+
+    name: str
+    message: str
+    where: str | None = None
+    trace: str | None = None
+    own: bool = False
+
+    @property
+    def seen_name(self) -> str:
+        """The name that a caller sees."""
+        return "ActorMethodError" if self.own else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ended, as its engine reports it.
+
+    Attributes:
+        outcome: how.
+        failure: the error, unless it succeeded.
+        alarm: what the turn did to the alarm.
+        wrote: whether it wrote anything else.
+        faults: for an edit that plans faults, the new list.
+        commit: whether the writes of a turn that did not succeed are kept all the same.
+        took_ns: real nanoseconds spent, for the log only.
+    """
+
+    outcome: Outcome
+    failure: Failure | None = None
+    alarm: AlarmWrite | None = None
+    wrote: bool = False
+    faults: tuple[Fault, ...] | None = None
+    commit: bool = False
+    took_ns: int = 0
+
+
+# --- events: what happened ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequested:
+    """Somebody wants a turn on an instance."""
+
+    now_ms: int
+    turn: Turn
+
+    @property
+    def instance(self) -> InstanceId:
+        """The instance that it is for."""
+        return self.turn.instance
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWithdrawn:
+    """A turn that still waits in its queue is wanted no more."""
+
+    now_ms: int
+    turn: Turn
+
+    @property
+    def instance(self) -> InstanceId:
+        """The instance that it was for."""
+        return self.turn.instance
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmDue:
+    """The store says that the alarm of an instance is due."""
+
+    now_ms: int
+    instance: InstanceId
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceLoaded:
+    """The row of an instance was read."""
+
+    now_ms: int
+    instance: InstanceId
+    row: InstanceRow
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The code of a turn came to its end, or to the end of its budget."""
+
+    now_ms: int
+    turn_id: int
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCommitted:
+    """What a turn left is safe in the store."""
+
+    now_ms: int
+    turn_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFailed:
+    """What a turn left could not be stored: nothing of it is kept."""
+
+    now_ms: int
+    turn_id: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvictRequested:
+    """An instance is to leave the memory: between turns, or (`crash`) in the middle of one."""
+
+    now_ms: int
+    instance: InstanceId
+    crash: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TimePassed:
+    """The clock shows `now_ms`: instances that idled long enough are dropped."""
+
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodeReplaced:
+    """New code is in place: instances in memory are of the old one."""
+
+    now_ms: int
+
+
+Event = (
+    TurnRequested
+    | TurnWithdrawn
+    | AlarmDue
+    | InstanceLoaded
+    | TurnEnded
+    | TurnCommitted
+    | CommitFailed
+    | EvictRequested
+    | TimePassed
+    | CodeReplaced
+)
+
+
+# --- effects: what is to be done ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LoadInstance:
+    """Read the row of an instance and answer with `InstanceLoaded`."""
+
+    instance: InstanceId
+
+
+@dataclass(frozen=True, slots=True)
+class StartTurn:
+    """Run the code of a turn and answer with `TurnEnded`, at the latest when the budget is over.
+
+    Attributes:
+        alarm: the pending alarm as the turn sees it; None inside an alarm turn (U51).
+        timeout_ms: the budget in virtual ms; None for no budget.
+        retry_count: for an alarm turn.
+        crash: the handler runs, then the instance is lost: a planned fault.
+    """
+
+    turn: Turn
+    alarm: Alarm | None
+    timeout_ms: int | None
+    retry_count: int = 0
+    crash: FaultHow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopTurn:
+    """Stop running the code of a turn; what it still writes is discarded."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTurn:
+    """Store the row, and the turn's keys if `keep_writes`, as one; answer with `TurnCommitted`."""
+
+    turn: Turn
+    row: InstanceRow
+    keep_writes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmOutcome:
+    """What became of an alarm delivery, for whoever asked for it.
+
+    Attributes:
+        retry_count: of the delivery.
+        gave_up: whether the alarm is deleted for good after a failure.
+        next: the alarm that is pending now.
+    """
+
+    retry_count: int
+    gave_up: bool
+    next: Alarm | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Tell whoever asked for the turn how it ended."""
+
+    turn: Turn
+    ending: Ending
+    alarm: AlarmOutcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Tell whoever asked for the turn that it does not take place."""
+
+    turn: Turn
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropInstance:
+    """Forget the object of an instance that is in memory."""
+
+    instance: InstanceId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Write an entry into the journal."""
+
+    entry: Entry
+
+
+Effect = LoadInstance | StartTurn | StopTurn | CommitTurn | Reply | Refuse | DropInstance | Record
+
+Effects = list[Effect]
+"""Effects in the order in which they are to be carried out."""

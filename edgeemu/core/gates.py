@@ -1,0 +1,32 @@
+"""Which turn may enter an instance now: a pure question, answered here for every platform."""
+
+from edgeemu.core.events import Turn, TurnKind
+from edgeemu.core.instances import Instance
+from edgeemu.core.profile import Profile
+
+
+def may_enter(instance: Instance, profile: Profile) -> bool:
+    """Whether the next waiting turn may start.
+
+    Under exclusive turns nothing enters while a turn runs or its commit is under way, whatever the
+    turn waits for (spec/telnyx-actors.md section 1). There is no other gate yet: a profile with
+    other turns would be answered here and nowhere else.
+    """
+    return bool(instance.queue) and (instance.running is None or not profile.turns_exclusive)
+
+
+def is_still_due(instance: Instance, turn: Turn) -> bool:
+    """Whether an alarm turn that reached the head of the queue still has its alarm.
+
+    A turn before it in the queue may have replaced or cleared the alarm (U58): then what waits
+    here is stale. A generation tells the alarm from its successor.
+    """
+    alarm = instance.stored.alarm
+    if alarm is None:
+        return False
+    return turn.generation is None or turn.generation == alarm.generation
+
+
+def needs_object(turn: Turn) -> bool:
+    """Whether the turn runs the actor's code, so that the instance has to be in memory."""
+    return turn.kind is not TurnKind.EDIT

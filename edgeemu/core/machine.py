@@ -1,0 +1,491 @@
+"""The one door: the state of all instances advances here and nowhere else.
+
+`step` takes one event, which carries the instant, and returns effects. The shell carries them out
+and reports back with further events. Nothing here reads a clock, draws a number or waits.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from edgeemu.core import alarms, gates, records
+from edgeemu.core.alarms import Moment
+from edgeemu.core.events import (
+    AlarmDue,
+    AlarmOutcome,
+    CodeReplaced,
+    CommitFailed,
+    CommitTurn,
+    DropInstance,
+    Effects,
+    Ending,
+    Event,
+    EvictRequested,
+    Failure,
+    InstanceLoaded,
+    LoadInstance,
+    Outcome,
+    Record,
+    Refuse,
+    Reply,
+    StartTurn,
+    StopTurn,
+    TimePassed,
+    Turn,
+    TurnCommitted,
+    TurnEnded,
+    TurnKind,
+    TurnRequested,
+    TurnWithdrawn,
+)
+from edgeemu.core.instances import Instance, Life
+from edgeemu.core.journal import Entry, Kind
+from edgeemu.core.profile import Profile
+from edgeemu.core.rows import Fault, FaultHow
+from edgeemu.errors import InvariantError
+from edgeemu.ids import InstanceId
+from edgeemu.limits import QUEUED_TURNS_MAX
+from edgeemu.rng import Random
+
+_REPLACING_FAULTS = (FaultHow.THROW, FaultHow.TIMEOUT)
+_CRASH = Failure("ActorCrashedError", "the instance was lost in the middle of the turn")
+
+
+class Machine:
+    """The state of every instance that is awake or has something waiting.
+
+    Args:
+        profile: the platform's rules.
+        lateness_ms: how much later than due an alarm is delivered, in ms.
+        idle_eviction_ms: virtual idleness after which an instance is dropped; None for never.
+        evict_always: drop an instance after every turn.
+        turn_id: the number of the next turn.
+        jitter: the `retry_jitter` stream.
+        check: whether to check the invariants after each step.
+    """
+
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        lateness_ms: int,
+        idle_eviction_ms: int | None,
+        jitter: Random,
+        turn_id: int = 1,
+        evict_always: bool = False,
+        check: bool = True,
+    ) -> None:
+        self.profile = profile
+        self.lateness_ms = lateness_ms
+        self.idle_eviction_ms = idle_eviction_ms
+        self.evict_always = evict_always
+        self.next_turn_id = turn_id
+        self._jitter = jitter
+        self._check = check
+        self._instances: dict[InstanceId, Instance] = {}
+        self._running: dict[int, Instance] = {}
+        self._delivering: dict[InstanceId, None] = {}
+        self._idle: OrderedDict[InstanceId, None] = OrderedDict()
+        self._handlers: dict[type, Callable[[Any, Effects], None]] = {
+            TurnRequested: self._on_turn_requested,
+            TurnWithdrawn: self._on_turn_withdrawn,
+            AlarmDue: self._on_alarm_due,
+            InstanceLoaded: self._on_instance_loaded,
+            TurnEnded: self._on_turn_ended,
+            TurnCommitted: self._on_turn_committed,
+            CommitFailed: self._on_commit_failed,
+            EvictRequested: self._on_evict_requested,
+            TimePassed: self._on_time_passed,
+            CodeReplaced: self._on_code_replaced,
+        }
+
+    def step(self, event: Event) -> Effects:
+        """Take one event and say what is to be done about it, in order.
+
+        Raises:
+            InvariantError: if a promise does not hold afterwards: a bug in edgeemu.
+        """
+        effects: Effects = []
+        self._handlers[type(event)](event, effects)
+        return effects
+
+    def take_turn_id(self) -> int:
+        """A number for a new turn."""
+        turn_id = self.next_turn_id
+        self.next_turn_id += 1
+        return turn_id
+
+    def find(self, instance: InstanceId) -> Instance | None:
+        """What is known of an instance that is awake or has something waiting; only to look at."""
+        return self._instances.get(instance)
+
+    def known(self) -> Iterator[Instance]:
+        """Every instance that is awake or has something waiting; only to look at."""
+        return iter(list(self._instances.values()))
+
+    def delivers(self, instance: InstanceId) -> bool:
+        """Whether an alarm turn of the instance waits or runs."""
+        return instance in self._delivering
+
+    @property
+    def delivering_count(self) -> int:
+        """How many instances have an alarm turn that waits or runs."""
+        return len(self._delivering)
+
+    def _mark_alarm(self, instance: Instance, *, queued: bool) -> None:
+        instance.alarm_queued = queued
+        if queued:
+            self._delivering[instance.id] = None
+        else:
+            self._delivering.pop(instance.id, None)
+
+    # --- events ----------------------------------------------------------------------------
+
+    def _ready(self, event: Any, out: Effects) -> Instance | None:
+        """The instance of an event if its row is known; else the event waits for it."""
+        instance = self._instances.get(event.instance)
+        if instance is None:
+            instance = self._instances[event.instance] = Instance(event.instance)
+            out.append(LoadInstance(event.instance))
+        if instance.row is None:
+            instance.waiting.append(event)
+            return None
+        return instance
+
+    def _on_instance_loaded(self, event: InstanceLoaded, out: Effects) -> None:
+        instance = self._instances[event.instance]
+        instance.row = event.row
+        waiting, instance.waiting = instance.waiting, []
+        for held in waiting:
+            self._handlers[type(held)](held, out)
+        if instance.queue:
+            self._pump(instance, event.now_ms, out)
+
+    def _on_turn_requested(self, event: TurnRequested, out: Effects) -> None:
+        instance = self._ready(event, out)
+        if instance is None:
+            return
+        turn = event.turn
+        if turn.kind is TurnKind.ALARM:
+            if instance.stored.alarm is None:
+                out.append(Refuse(turn, "no alarm is set"))
+                self._forget_if_unused(instance)
+                return
+            if instance.alarm_queued:
+                out.append(Refuse(turn, "its alarm is being delivered right now"))
+                return
+            self._mark_alarm(instance, queued=True)
+        elif len(instance.queue) >= QUEUED_TURNS_MAX:
+            out.append(Refuse(turn, f"{QUEUED_TURNS_MAX} turns wait for it already"))
+            return
+        instance.queue.append(turn)
+        self._pump(instance, event.now_ms, out)
+
+    def _on_turn_withdrawn(self, event: TurnWithdrawn, out: Effects) -> None:
+        instance = self._instances.get(event.instance)
+        if instance is None or event.turn not in instance.queue:
+            return
+        instance.queue.remove(event.turn)
+        if event.turn.kind is TurnKind.ALARM:
+            self._mark_alarm(instance, queued=False)
+        out.append(Refuse(event.turn, "it was withdrawn"))
+        self._pump(instance, event.now_ms, out)
+
+    def _on_alarm_due(self, event: AlarmDue, out: Effects) -> None:
+        instance = self._ready(event, out)
+        if instance is None:
+            return
+        alarm = instance.stored.alarm
+        current = alarm is not None and alarm.generation == event.generation
+        if instance.alarm_queued or not current or (alarm and alarm.fire_at_ms > event.now_ms):
+            self._forget_if_unused(instance)
+            return
+        self._mark_alarm(instance, queued=True)
+        turn = Turn(
+            id=self.take_turn_id(),
+            instance=instance.id,
+            kind=TurnKind.ALARM,
+            cause=f"alarm of turn {alarm.set_turn}" if alarm and alarm.set_turn else "alarm",
+            generation=event.generation,
+        )
+        instance.queue.append(turn)
+        self._pump(instance, event.now_ms, out)
+
+    def _on_turn_ended(self, event: TurnEnded, out: Effects) -> None:
+        instance = self._running.get(event.turn_id)
+        if instance is None or instance.running is None or instance.ending is not None:
+            return  # Code that ran past its end: what it did is discarded.
+        turn, ending = instance.running, event.ending
+        if turn.kind is TurnKind.INIT:
+            self._end_init(instance, turn, ending, event.now_ms, out)
+        else:
+            self._end_turn(instance, turn, ending, event.now_ms, out)
+        self._verify(instance)
+
+    def _on_turn_committed(self, event: TurnCommitted, out: Effects) -> None:
+        instance = self._running.pop(event.turn_id)
+        turn, ending = instance.running, instance.ending
+        if turn is None or ending is None:
+            raise InvariantError(f"turn {event.turn_id} was committed before it ended")
+        delivered = instance.delivering
+        outcome = None
+        if turn.kind is TurnKind.ALARM:
+            self._mark_alarm(instance, queued=False)
+            pending = instance.stored.alarm
+            outcome = AlarmOutcome(
+                retry_count=delivered.retry_count if delivered else 0,
+                gave_up=ending.outcome is not Outcome.SUCCEEDED and pending is None,
+                next=pending,
+            )
+        instance.running = instance.ending = instance.delivering = instance.fault = None
+        out.append(Reply(turn, ending, outcome))
+        if self.evict_always and turn.kind not in (TurnKind.INIT, TurnKind.EDIT):
+            instance.drop = instance.drop or "evict-always"
+        if instance.drop is not None:
+            self._drop(instance, instance.drop, event.now_ms, out)
+        if turn.kind is not TurnKind.EDIT:  # Looking after an instance does not keep it awake.
+            instance.idle_since_ms = event.now_ms
+        self._pump(instance, event.now_ms, out)
+
+    def _on_commit_failed(self, event: CommitFailed, out: Effects) -> None:
+        """The store kept nothing, so what is known of the instance is read afresh."""
+        instance = self._running.pop(event.turn_id)
+        turn = instance.running
+        if turn is None:
+            raise InvariantError(f"turn {event.turn_id} failed to commit before it ran")
+        if turn.kind is TurnKind.ALARM:
+            self._mark_alarm(instance, queued=False)
+        instance.running = instance.ending = instance.delivering = instance.fault = None
+        failure = Failure("StateUnwritableError", event.message)
+        out.append(Reply(turn, Ending(Outcome.FAILED, failure)))
+        if turn.kind is TurnKind.INIT and instance.queue:
+            waker = instance.queue.popleft()
+            if waker.kind is TurnKind.ALARM:
+                self._mark_alarm(instance, queued=False)
+            out.append(Reply(waker, Ending(Outcome.FAILED, failure)))
+        if instance.resident:
+            self._drop(instance, "commit failed", event.now_ms, out)
+        instance.row = None
+        out.append(LoadInstance(instance.id))
+
+    def _on_evict_requested(self, event: EvictRequested, out: Effects) -> None:
+        instance = self._instances.get(event.instance)
+        if instance is None:
+            return
+        if instance.running is None or instance.running.kind is TurnKind.EDIT:
+            if instance.resident:
+                self._drop(instance, "evict", event.now_ms, out)
+                self._forget_if_unused(instance)
+            return
+        instance.drop = "crash" if event.crash else "evict"
+        if event.crash and instance.ending is None:
+            turn = instance.running
+            out.append(StopTurn(turn))
+            ending = Ending(Outcome.CRASHED, _CRASH)
+            self._on_turn_ended(TurnEnded(event.now_ms, turn.id, ending), out)
+
+    def _on_time_passed(self, event: TimePassed, out: Effects) -> None:
+        if self.idle_eviction_ms is None:
+            return
+        while self._idle:
+            instance = self._instances[next(iter(self._idle))]
+            drop_at_ms = instance.idle_since_ms + self.idle_eviction_ms
+            if drop_at_ms > event.now_ms:
+                return
+            self._drop(instance, "idle", drop_at_ms, out)
+            self._forget_if_unused(instance)
+
+    def _on_code_replaced(self, event: CodeReplaced, out: Effects) -> None:
+        for instance in self.known():
+            if instance.running is not None and instance.running.kind is not TurnKind.EDIT:
+                instance.drop = instance.drop or "reload"
+            elif instance.resident:
+                self._drop(instance, "reload", event.now_ms, out)
+                self._forget_if_unused(instance)
+
+    # --- starting --------------------------------------------------------------------------
+
+    def _pump(self, instance: Instance, now_ms: int, out: Effects) -> None:
+        """Start the next turn if one may enter; else the instance is idle."""
+        while gates.may_enter(instance, self.profile):
+            turn = instance.queue[0]
+            if turn.kind is TurnKind.ALARM and not gates.is_still_due(instance, turn):
+                instance.queue.popleft()
+                self._mark_alarm(instance, queued=False)
+                data = {"generation": turn.generation}
+                out.append(Record(Entry(Kind.ALARM_STALE, now_ms, instance.id, turn.id, data=data)))
+                out.append(Refuse(turn, "its alarm was replaced or cleared before its turn came"))
+                continue
+            if gates.needs_object(turn) and not instance.resident:
+                init = Turn(self.take_turn_id(), instance.id, TurnKind.INIT, cause=turn.kind.value)
+                self._start(instance, init, now_ms, out)
+            else:
+                instance.queue.popleft()
+                self._start(instance, turn, now_ms, out)
+            break
+        self._note_idleness(instance)
+        self._forget_if_unused(instance)
+        self._verify(instance)
+
+    def _start(self, instance: Instance, turn: Turn, now_ms: int, out: Effects) -> None:
+        instance.running = turn
+        instance.started_at_ms = now_ms
+        self._running[turn.id] = instance
+        timeouts = {
+            TurnKind.INIT: self.profile.init_timeout_ms,
+            TurnKind.CALL: self.profile.call_timeout_ms,
+            TurnKind.FETCH: self.profile.fetch_timeout_ms,
+            TurnKind.ALARM: self.profile.alarm_timeout_ms,
+            TurnKind.EDIT: None,
+        }
+        if turn.kind is not TurnKind.ALARM:
+            out.append(StartTurn(turn, instance.stored.alarm, timeouts[turn.kind]))
+            return
+        alarm = instance.stored.alarm
+        if alarm is None:
+            raise InvariantError(f"{instance.id}: an alarm turn starts without an alarm")
+        instance.delivering = alarm
+        instance.row = alarms.start_delivery(instance.stored, now_ms)
+        fault = self._take_fault(instance)
+        if fault is not None and fault.how in _REPLACING_FAULTS:
+            outcome = Outcome.FAILED if fault.how is FaultHow.THROW else Outcome.TIMED_OUT
+            name = "InjectedError" if fault.how is FaultHow.THROW else "ActorAlarmTimeoutError"
+            self._end_turn(
+                instance, turn, Ending(outcome, Failure(name, fault.message)), now_ms, out
+            )
+            return
+        out.append(
+            StartTurn(
+                turn,
+                None,
+                timeouts[turn.kind],
+                retry_count=alarm.retry_count,
+                crash=fault.how if fault else None,
+            )
+        )
+
+    def _take_fault(self, instance: Instance) -> Fault | None:
+        """The planned fault that the delivery meets; one less is planned afterwards."""
+        row = instance.stored
+        if not row.faults:
+            return None
+        fault, *rest = row.faults
+        if fault.times > 1:
+            rest.insert(0, replace(fault, times=fault.times - 1))
+        instance.row = replace(row, faults=tuple(rest))
+        instance.fault = fault
+        return fault
+
+    # --- ending ----------------------------------------------------------------------------
+
+    def _end_init(
+        self, instance: Instance, turn: Turn, ending: Ending, now_ms: int, out: Effects
+    ) -> None:
+        """Activation is a turn of its own: on success it commits before the next one (U21)."""
+        succeeded = ending.outcome is Outcome.SUCCEEDED
+        instance.resident = succeeded
+        instance.broken = not succeeded
+        if succeeded and (ending.wrote or ending.alarm is not None):
+            self._finish(instance, turn, ending, now_ms, keep=True, out=out)
+            return
+        if succeeded:  # Nothing to keep, so the turn that woke the instance starts at once.
+            self._running.pop(turn.id)
+            instance.running = None
+            out.append(Record(records.turn_entry(instance, turn, ending, now_ms)))
+            out.append(Reply(turn, ending))
+            if instance.drop is not None:
+                self._drop(instance, instance.drop, now_ms, out)
+            self._pump(instance, now_ms, out)
+            return
+        # The turn that woke the instance fails with it (U20); an alarm used up an attempt (U59).
+        self._running.pop(turn.id)
+        instance.running = None
+        out.append(Record(records.turn_entry(instance, turn, ending, now_ms)))
+        out.append(Reply(turn, ending))
+        out.append(DropInstance(instance.id, "init failed"))
+        instance.drop = None
+        waker = instance.queue.popleft()
+        instance.running = waker
+        instance.started_at_ms = now_ms
+        self._running[waker.id] = instance
+        if waker.kind is TurnKind.ALARM:
+            instance.delivering = instance.stored.alarm
+            instance.row = alarms.start_delivery(instance.stored, now_ms)
+        self._end_turn(instance, waker, replace(ending, took_ns=0), now_ms, out)
+
+    def _end_turn(
+        self, instance: Instance, turn: Turn, ending: Ending, now_ms: int, out: Effects
+    ) -> None:
+        keep = ending.commit or ending.outcome is Outcome.SUCCEEDED
+        if instance.fault is not None and ending.outcome is Outcome.SUCCEEDED:
+            keep = instance.fault.how is FaultHow.CRASH_AFTER_COMMIT
+            ending = replace(
+                ending,
+                outcome=Outcome.CRASHED,
+                failure=Failure("ActorCrashedError", instance.fault.message),
+            )
+            instance.drop = "crash"
+        self._finish(instance, turn, ending, now_ms, keep=keep, out=out)
+
+    def _finish(
+        self,
+        instance: Instance,
+        turn: Turn,
+        ending: Ending,
+        now_ms: int,
+        *,
+        keep: bool,
+        out: Effects,
+    ) -> None:
+        """Work out what the turn leaves behind, and have it committed."""
+        instance.ending = ending
+        delivered = instance.delivering
+        row, note = alarms.after_turn(
+            instance.stored,
+            ending,
+            Moment(now_ms, turn.id, self.lateness_ms),
+            delivered=delivered,
+            keep=keep,
+            policy=self.profile.retry,
+            jitter=self._jitter,
+        )
+        if ending.faults is not None:
+            row = replace(row, faults=ending.faults)
+        if row.created_at_ms is None:
+            row = replace(row, created_at_ms=now_ms)
+        told = records.turn_entry(instance, turn, ending, now_ms)
+        out.append(Record(told))
+        instance.row = records.with_last_turn(row, turn, ending, told)
+        if note is not None:
+            kind, data = note
+            entry = Entry(kind, now_ms, instance.id, turn.id, f"turn {turn.id}", data)
+            out.append(Record(entry))
+        out.append(CommitTurn(turn, instance.row, keep))
+
+    # --- leaving the memory ----------------------------------------------------------------
+
+    def _drop(self, instance: Instance, reason: str, now_ms: int, out: Effects) -> None:
+        instance.drop = None
+        instance.resident = False
+        self._idle.pop(instance.id, None)
+        out.append(DropInstance(instance.id, reason))
+        data = {"reason": reason}
+        out.append(Record(Entry(Kind.EVICTED, now_ms, instance.id, cause=reason, data=data)))
+
+    def _note_idleness(self, instance: Instance) -> None:
+        """Keep the idle ones in the order in which they became so, which is that of their drops."""
+        if not instance.resident or instance.life is not Life.IDLE:
+            self._idle.pop(instance.id, None)
+        elif instance.id not in self._idle:
+            self._idle[instance.id] = None
+
+    def _forget_if_unused(self, instance: Instance) -> None:
+        """An instance that is nowhere in memory and waits for nothing needs no place here."""
+        unused = instance.running is None and not instance.queue and not instance.waiting
+        if unused and not instance.resident and not instance.broken:
+            self._instances.pop(instance.id, None)
+
+    def _verify(self, instance: Instance) -> None:
+        if self._check:
+            instance.check()
