@@ -1,0 +1,310 @@
+"""From checked values to a `Config`: the rules between keys, and with the project's files.
+
+The grammar of names is checked key by key before; here stand uniqueness, reserved names, modules,
+and keys that exclude each other. Source: spec/telnyx-actors.md section 2.2.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from edgeemu.clock import ClockMode
+from edgeemu.config.files import OWN_FILE, normal_path
+from edgeemu.config.keys import KEYS_BY_PATH, SECRET_TABLE
+from edgeemu.config.kinds import IDENTIFIER_KIND, RefusedError
+from edgeemu.config.model import (
+    ActorBinding,
+    ClockConfig,
+    Config,
+    DevConfig,
+    LimitsConfig,
+    RespondConfig,
+    ServiceConfig,
+)
+from edgeemu.config.places import Places, ValuePath
+from edgeemu.core.profile import PROFILES
+from edgeemu.errors import Code, EdgeemuError
+
+SCRIPT_SUFFIXES = frozenset({".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"})
+"""Endings of modules in the platform's own languages."""
+
+PYTHON_SUFFIX = ".py"
+"""The ending of a module that runs."""
+
+RESERVED_BINDING = "SECRETS"
+"""`env.SECRETS` is always there, since any project may have an `.env`."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a configuration comes from.
+
+    Attributes:
+        root: the project's folder.
+        source: the file that was read.
+        places: where its values stand.
+        env: secrets from `.env` and the like, by handle.
+        bindings: further names on `env`, each with the path that declares it.
+        warnings: what the reading found.
+    """
+
+    root: Path
+    source: Path
+    places: Places
+    env: Mapping[str, str]
+    bindings: list[tuple[str, ValuePath]]
+    warnings: list[str]
+
+
+def build_config(values: dict[str, Any], sources: Sources) -> Config:
+    """The configuration that `values` describe.
+
+    Args:
+        values: in the shape of `edgeemu.toml`, each read by its kind.
+        sources: where they come from.
+
+    Raises:
+        EdgeemuError: `E_CONFIG_VALUE`, `E_CONFIG_UNSUPPORTED` or `E_MAIN_MISSING`.
+    """
+    platform = values.get("platform", "telnyx")
+    if platform not in PROFILES:
+        raise EdgeemuError(
+            Code.CONFIG_UNSUPPORTED,
+            what=f"the platform `{platform}` is not there yet",
+            why=f"{sources.places.where(('platform',))}; this version has "
+            + ", ".join(f"`{name}`" for name in PROFILES),
+            fix='write `platform = "telnyx"`, or leave the line out',
+        )
+    main = values.get("main")
+    if main is None:
+        raise EdgeemuError(
+            Code.MAIN_MISSING,
+            what=f"{sources.source.name} names no `main`",
+            why=f"{sources.source} must say which module answers requests",
+            fix='add a line like `main = "src/main.py"` at the top of the file',
+        )
+    main_path = _module_path(main, ("main",), sources)
+    actors = _actors(values.get("actors", []), main_path, sources)
+    services = {
+        name: _service(service, ("services", name), sources.places)
+        for name, service in values.get("services", {}).items()
+    }
+    variables = values.get("vars", {})
+    bindings: list[tuple[str, ValuePath]] = [
+        (actor.binding, ("actors", index, "binding")) for index, actor in enumerate(actors)
+    ]
+    bindings += [(name, ("services", name)) for name in services]
+    bindings += sources.bindings
+    _check_bindings(bindings, sources.places)
+    return Config(
+        root=sources.root,
+        source=sources.source,
+        name=values.get("name") or _name_of_folder(sources.root),
+        main=main,
+        main_path=main_path,
+        platform=platform,
+        compatibility_date=values.get("compatibility_date"),
+        actors=actors,
+        clock=_clock(values.get("clock", {}), sources.places),
+        dev=DevConfig(**values.get("dev", {})),
+        secrets=_secrets(values.get(SECRET_TABLE, {}), sources),
+        vars=variables,
+        services=services,
+        limits=LimitsConfig(**values.get("limits", {})),
+        seed=values.get("seed"),
+        warnings=(*sources.warnings, *_warnings(actors, variables, bindings, sources)),
+    )
+
+
+def _module_path(given: str, path: ValuePath, sources: Sources) -> Path:
+    """The file of a module, which is there, inside the project, and Python."""
+    where = sources.places.where(path)
+    key = sources.places.name(path)
+    target = normal_path(sources.root / given)
+    suffix = target.suffix.lower()
+    if suffix in SCRIPT_SUFFIXES:
+        own = sources.source.name == OWN_FILE
+        raise EdgeemuError(
+            Code.CONFIG_UNSUPPORTED,
+            what=f"`{given}` cannot be run yet",
+            why=f"{where}: `{key}` names a {suffix} module, and TypeScript and JavaScript actors "
+            "do not run in this version; Python actors do",
+            fix=f"let `{key}` name a Python file"
+            if own
+            else f"write an {OWN_FILE} beside it, with `main` naming a Python file and the same "
+            "[[actors]]",
+        )
+    problem = ""
+    if Path(given).is_absolute() or not target.is_relative_to(sources.root):
+        problem = f"it lies outside the project, {sources.root}"
+    elif not given or target == sources.root:
+        problem = "it names no file"
+    elif target.is_dir():
+        problem = f"{target} is a folder"
+    elif not target.is_file():
+        problem = f"there is no file {target}"
+    elif suffix != PYTHON_SUFFIX:
+        problem = f"a module's name ends in {PYTHON_SUFFIX}"
+    if problem:
+        raise EdgeemuError(
+            Code.MAIN_MISSING,
+            what=f"`{given}` cannot be `{key}`",
+            why=f"{where}: {problem}",
+            fix=f"let `{key}` name a Python file by its path from {sources.root}",
+        )
+    return target
+
+
+def _actors(
+    entries: list[dict[str, Any]], main_path: Path, sources: Sources
+) -> tuple[ActorBinding, ...]:
+    actors: list[ActorBinding] = []
+    for index, entry in enumerate(entries):
+        here: ValuePath = ("actors", index)
+        for key in ("binding", "type"):
+            if key not in entry:
+                raise sources.places.missing_error(
+                    here, key, example=KEYS_BY_PATH[f"actors.{key}"].example
+                )
+        module = entry.get("module")
+        module_path = (
+            main_path if module is None else _module_path(module, (*here, "module"), sources)
+        )
+        for other in actors:
+            if other.type == entry["type"] and other.module_path != module_path:
+                raise sources.places.value_error(
+                    (*here, "type"),
+                    entry["type"],
+                    why=f"{other.module_path} defines this type already, for `{other.binding}`",
+                    fix="name the same `module` in both blocks, or give one class another name",
+                )
+        actors.append(ActorBinding(entry["binding"], entry["type"], module, module_path))
+    return tuple(actors)
+
+
+def _service(given: dict[str, Any], path: ValuePath, places: Places) -> ServiceConfig:
+    name = path[-1]
+    try:
+        IDENTIFIER_KIND.read(name)
+    except RefusedError:
+        raise places.value_error(
+            path,
+            name,
+            why=f"a name on `env` is {IDENTIFIER_KIND.expected}",
+            fix="rename it to such as `PAYMENTS`",
+        ) from None
+    if ("url" in given) == ("respond" in given):
+        raise EdgeemuError(
+            Code.CONFIG_VALUE,
+            what=f"`{places.name(path)}` needs `url` or `respond`, and not both",
+            why=f"{places.where(path)}; `url` forwards requests, `respond` answers them",
+            fix="delete one of the two"
+            if given
+            else 'add a line like `url = "http://127.0.0.1:9000"`',
+        )
+    if "url" in given:
+        return ServiceConfig(url=given["url"])
+    respond = given["respond"]
+    if "body" in respond and "json" in respond:
+        raise EdgeemuError(
+            Code.CONFIG_VALUE,
+            what=f"`{places.name(path)}.respond` has both `body` and `json`",
+            why=f"{places.where((*path, 'respond'))}; an answer has one body",
+            fix="delete one of the two",
+        )
+    return ServiceConfig(respond=RespondConfig(**respond))
+
+
+def _check_bindings(bindings: list[tuple[str, ValuePath]], places: Places) -> None:
+    seen: dict[str, ValuePath] = {}
+    for name, path in bindings:
+        if name == RESERVED_BINDING:
+            raise places.value_error(
+                path,
+                name,
+                why=f"`env.{RESERVED_BINDING}` holds the secrets",
+                fix="choose another name for the binding",
+                secret=False,
+            )
+        if name in seen:
+            raise places.value_error(
+                path,
+                name,
+                why=f"{places.where(seen[name])} uses this name already, and `env.{name}` can "
+                "be one thing only",
+                fix="choose another name for one of the bindings",
+                secret=False,
+            )
+        seen[name] = path
+
+
+def _clock(given: dict[str, Any], places: Places) -> ClockConfig:
+    """The clock; of `mode` and `rate`, one that was overridden decides over one in the file."""
+    mode = ClockMode(given["mode"]) if "mode" in given else None
+    rate = given.get("rate")
+    by_override = {key: places.is_overridden(("clock", key)) for key in ("mode", "rate")}
+    if rate is not None and mode not in {None, ClockMode.RATE}:
+        if by_override["mode"] == by_override["rate"]:
+            raise places.value_error(
+                ("clock", "mode"),
+                given["mode"],
+                why=f"{places.where(('clock', 'rate'))} gives the rate {rate:g}, and a clock "
+                'with a rate has the mode "rate"',
+                fix='delete one of the two, or write `mode = "rate"`',
+            )
+        if by_override["mode"]:
+            rate = None
+        else:
+            mode = None
+    if mode is ClockMode.RATE and rate is None:
+        raise places.value_error(
+            ("clock", "mode"),
+            given["mode"],
+            why="this mode needs a `rate`: virtual seconds for each real one",
+            fix="add `rate = 60` below [clock]",
+        )
+    lateness = {key: given[key] for key in ("alarm_lateness_ms",) if key in given}
+    return ClockConfig(
+        mode=mode if rate is None else ClockMode.RATE,
+        start_ms=given.get("start"),
+        rate=rate,
+        **lateness,
+    )
+
+
+def _secrets(given: dict[str, str], sources: Sources) -> dict[str, str]:
+    overridden = {
+        name: value
+        for name, value in given.items()
+        if sources.places.is_overridden((SECRET_TABLE, name))
+    }
+    return {**given, **sources.env, **overridden}
+
+
+def _warnings(
+    actors: tuple[ActorBinding, ...],
+    variables: Mapping[str, str],
+    bindings: list[tuple[str, ValuePath]],
+    sources: Sources,
+) -> list[str]:
+    places = sources.places
+    warnings = []
+    if not actors:
+        warnings.append(
+            f"{sources.source.name} declares no [[actors]], so there is nothing to call"
+        )
+    names = {name for name, _ in bindings}
+    warnings += [
+        f"{places.where(('vars', name))}: the variable `{name}` is shadowed by the binding of "
+        "that name"
+        for name in variables
+        if name in names
+    ]
+    return warnings
+
+
+def _name_of_folder(root: Path) -> str:
+    """A legal name for a project that has none: its folder's, as far as that will do."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", root.name)[:64].strip("-") or "edgeemu"
