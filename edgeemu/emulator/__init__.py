@@ -1,0 +1,7 @@
+"""The facade: `Emulator` is the product, and every skin is thin."""
+
+from edgeemu.emulator.build import Options
+from edgeemu.emulator.facade import Emulator, bug_report
+from edgeemu.engines.python.loop import EmulatorLoop, new_loop
+
+__all__ = ["Emulator", "EmulatorLoop", "Options", "bug_report", "new_loop"]

@@ -1,0 +1,160 @@
+"""The alarm control of the facade: list, fire, fail, set, clear, history, why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from edgeemu.core.events import TurnKind
+from edgeemu.core.journal import Entry, Kind, Recorded
+from edgeemu.core.rows import AlarmWrite, Fault, FaultHow, InstanceRow
+from edgeemu.core.why import HISTORY_KINDS, explain
+from edgeemu.emulator import problems, views
+from edgeemu.emulator.shell import Edit
+from edgeemu.emulator.turns import TurnRequests
+from edgeemu.ids import InstanceId
+from edgeemu.limits import JOURNAL_PAGE_MAX, LIST_PAGE_MAX
+from edgeemu.stores.port import Store
+
+Documents = list[dict[str, Any]]
+"""JSON objects, in order."""
+
+FAULT_MESSAGE_DEFAULT = "injected by `edgeemu alarms fail`"
+"""The message of a planned fault that was given none."""
+
+
+class AlarmControl:
+    """Looks at and moves the alarms of an emulator."""
+
+    def __init__(
+        self, turns: TurnRequests, store: Store, types: Callable[[], Sequence[str]]
+    ) -> None:
+        self._turns = turns
+        self._shell = turns.shell
+        self._store = store
+        self._types = types
+
+    def list(self, *, type_name: str | None = None, ended: bool = False) -> Documents:
+        """Pending alarms, soonest first; with `ended` also the last done or given-up ones.
+
+        Raises:
+            EdgeemuError: `E_ACTOR_UNKNOWN` for a type that is not declared.
+        """
+        if type_name is not None and type_name not in self._types():
+            raise problems.unknown_type(type_name, self._types())
+        self._shell.flush()
+        store, machine = self._store, self._shell.machine
+        now_ms = self._shell.clock.now_ms()
+        pending = store.alarms(type_name=type_name, limit=LIST_PAGE_MAX)
+        shown = [views.pending_json(found, machine=machine, now_ms=now_ms) for found in pending]
+        if ended:
+            past = store.ended_alarms(type_name=type_name, limit=LIST_PAGE_MAX)
+            shown += [views.ended_json(found, machine=machine) for found in past]
+        return shown
+
+    def of(self, instance: InstanceId) -> dict[str, Any] | None:
+        """The pending alarm of one instance, or None."""
+        row = self._row(instance)
+        if row.alarm is None:
+            return None
+        return views.alarm_json(
+            instance,
+            row.alarm,
+            machine=self._shell.machine,
+            now_ms=self._shell.clock.now_ms(),
+        )
+
+    async def fire(self, instance: InstanceId, *, cause: str = "cli") -> dict[str, Any]:
+        """Deliver the pending alarm now, by the real path; the clock stays.
+
+        Raises:
+            EdgeemuError: `E_ALARM_NONE` when there is none.
+        """
+        future = self._shell.request(instance, TurnKind.ALARM, cause=cause)
+        reply = await self._turns.wait_reply(future)
+        failed = self._turns.take_failed_assertion()
+        if failed is not None:
+            raise failed
+        ending, alarm = reply.ending, reply.alarm
+        if ending is None or alarm is None:
+            raise problems.no_alarm(instance, reply.refused or "no alarm is set")
+        entry = self._last_delivery(instance)
+        failure = ending.failure
+        return {
+            "actor": str(instance),
+            "outcome": ending.outcome.value,
+            "retry_count": alarm.retry_count,
+            "attempts": alarm.retry_count + 1,
+            "duration_ms": entry.data["duration_ms"] if entry else 0,
+            "error": None
+            if failure is None
+            else {"name": failure.name, "message": failure.message},
+            "gave_up": alarm.gave_up,
+            "next": None
+            if alarm.next is None
+            else {"due_at_ms": alarm.next.eligible_at_ms, "attempt": alarm.next.retry_count},
+        }
+
+    async def fail(
+        self,
+        instance: InstanceId,
+        *,
+        times: int = 1,
+        message: str = FAULT_MESSAGE_DEFAULT,
+        how: FaultHow = FaultHow.THROW,
+        cause: str = "cli",
+    ) -> dict[str, Any]:
+        """Make the next `times` deliveries fail.
+
+        Raises:
+            EdgeemuError: `E_NUMBER_INVALID` for a count below 1.
+        """
+        problems.check_positive("times", times)
+        fault = Fault(how, message, times)
+        await self._turns.edit(instance, Edit(plan=lambda planned: (*planned, fault)), cause)
+        data = {"how": how.value, "times": times, "message": message}
+        now_ms = self._shell.clock.now_ms()
+        self._shell.record(Entry(Kind.FAULT_PLANNED, now_ms, instance, cause=cause, data=data))
+        return {"actor": str(instance), "how": how.value, "times": times, "error": message}
+
+    async def set(
+        self, instance: InstanceId, when_ms: int, *, cause: str = "cli"
+    ) -> dict[str, Any] | None:
+        """Set the alarm from outside; the instance is not woken."""
+        await self._turns.edit(instance, Edit(alarm=AlarmWrite(when_ms, cause)), cause)
+        return self.of(instance)
+
+    def write_of(self, due_at_ms: int | None, cause: str) -> AlarmWrite:
+        """What sets the alarm to an instant, or clears it."""
+        return AlarmWrite(due_at_ms, cause)
+
+    async def clear(self, instance: InstanceId, *, cause: str = "cli") -> dict[str, Any]:
+        """Clear the alarm from outside; whether there was one."""
+        had = self.of(instance) is not None
+        await self._turns.edit(instance, Edit(alarm=AlarmWrite(None, cause)), cause)
+        return {"actor": str(instance), "cleared": had}
+
+    def history(self, instance: InstanceId) -> Documents:
+        """Each set, replacement, delivery, retry and give-up, oldest first."""
+        return [item.as_json() for item in self._history(instance)]
+
+    def why(self, instance: InstanceId) -> Sequence[str]:
+        """In words: what became of the alarm, and why it did or did not fire."""
+        row = self._row(instance)
+        now_ms = self._shell.clock.now_ms()
+        return explain(instance, row, self._history(instance), now_ms)
+
+    def _row(self, instance: InstanceId) -> InstanceRow:
+        self._shell.flush()
+        return self._store.load(instance)
+
+    def _history(self, instance: InstanceId) -> Sequence[Recorded]:
+        self._shell.flush()
+        found = self._store.journal(instance=instance, limit=JOURNAL_PAGE_MAX)
+        return [item for item in found if item.entry.kind in HISTORY_KINDS]
+
+    def _last_delivery(self, instance: InstanceId) -> Entry | None:
+        for item in reversed(self._history(instance)):
+            if item.entry.kind is Kind.ALARM:
+                return item.entry
+        return None

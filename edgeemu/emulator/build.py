@@ -1,0 +1,187 @@
+"""Putting an emulator together from a configuration: store, clock, core, engine."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from edgeemu.clock import ClockMode, ClockState, EmulatorClock, RealClock, SystemClock
+from edgeemu.config import Config
+from edgeemu.core.machine import Machine
+from edgeemu.core.profile import PROFILES
+from edgeemu.emulator.shell import META_POSITION, Shell
+from edgeemu.engines.python.context import Namespace, Secrets
+from edgeemu.engines.python.engine import PythonEngine
+from edgeemu.engines.python.loader import ActorSource, ProjectLoader
+from edgeemu.engines.python.loop import EmulatorLoop
+from edgeemu.limits import STATE_LOCK_WAIT_MS
+from edgeemu.rng import check_seed, draw_seed, stream
+from edgeemu.stores.memory import MemoryStore
+from edgeemu.stores.port import Batch, Store
+from edgeemu.stores.sqlite import SqliteStore
+
+META_SEED = "seed"
+META_CLOCK_CONFIG = "clock_config"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to open an emulator, beside its configuration.
+
+    Attributes:
+        state_dir: where the state is kept; None keeps it in memory.
+        mode, rate: how the clock moves; None leaves it as kept or configured.
+        start_ms: where the clock starts; an existing clock only moves forward.
+        seed: of the run; None for the kept, the configured or a drawn one.
+        alone: whether nobody else can move the clock, so that a turn that waits on a frozen one
+            can never go on.
+        evict_always: drop instances after every turn.
+        check: whether to check the core's invariants after each step.
+        real: the real clock.
+    """
+
+    state_dir: Path | None = None
+    mode: ClockMode | None = None
+    rate: float | None = None
+    start_ms: int | None = None
+    seed: int | None = None
+    alone: bool = False
+    evict_always: bool = False
+    check: bool = True
+    real: RealClock | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an emulator is made of.
+
+    Attributes:
+        notices: what the user should know about how it was opened.
+    """
+
+    config: Config
+    store: Store
+    clock: EmulatorClock
+    shell: Shell
+    engine: PythonEngine
+    seed: int
+    notices: tuple[str, ...]
+
+
+def build(config: Config, options: Options, loop: EmulatorLoop) -> Parts:
+    """Open the state and put everything together; no code of the project is loaded yet.
+
+    Raises:
+        EdgeemuError: `E_STATE_IN_USE`, `E_STATE_DAMAGED`, `E_STATE_NEWER`, `E_STATE_UNWRITABLE`.
+    """
+    store: Store
+    if options.state_dir is None:
+        store = MemoryStore()
+    else:
+        store = SqliteStore(
+            options.state_dir,
+            lock_wait_ms=STATE_LOCK_WAIT_MS,
+            journal_entries_max=config.limits.journal_entries,
+        )
+    try:
+        return _assemble(config, options, loop, store)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store) -> Parts:
+    position = store.read_meta(META_POSITION)
+    seed = _choose_seed(config, options, store)
+    clock, notices = _make_clock(config, options, store, position)
+    profile = PROFILES[config.platform]
+    machine = Machine(
+        profile=profile,
+        lateness_ms=config.clock.alarm_lateness_ms,
+        idle_eviction_ms=config.dev.idle_eviction_ms,
+        jitter=stream(seed, "retry_jitter"),
+        turn_id=position["turn_id"] if position else 1,
+        evict_always=options.evict_always,
+        check=options.check,
+    )
+    shell = Shell(machine=machine, store=store, clock=clock, loop=loop, seed=seed)
+    engine = PythonEngine(
+        loop=loop,
+        world=shell,
+        loader=make_loader(config),
+        profile=profile,
+        actor_env=actor_env(config),
+        front_env=front_env(config),
+        watchdog_ms=config.limits.watchdog_ms,
+    )
+    shell.engine = engine
+    meta = {
+        META_SEED: seed,
+        META_CLOCK_CONFIG: _clock_config(config),
+        META_POSITION: shell.position(),
+    }
+    store.apply(Batch(real_at_ms=clock.real_ms(), meta=meta))
+    return Parts(config, store, clock, shell, engine, seed, tuple(notices))
+
+
+def make_loader(config: Config) -> ProjectLoader:
+    """The loader of a project's modules."""
+    sources = [ActorSource(actor.type, actor.module_path) for actor in config.actors]
+    return ProjectLoader(config.root, config.main_path, sources)
+
+
+def actor_env(config: Config) -> dict[str, Any]:
+    """What `self.env` binds in actors: no plain variables (spec/telnyx-actors.md section 2.3)."""
+    bindings: dict[str, Any] = {actor.binding: Namespace(actor.type) for actor in config.actors}
+    bindings["SECRETS"] = Secrets(config.secrets)
+    return bindings
+
+
+def front_env(config: Config) -> dict[str, Any]:
+    """What `env` binds in the function in front."""
+    return {**config.vars, **actor_env(config)}
+
+
+def _choose_seed(config: Config, options: Options, store: Store) -> int:
+    for seed in (options.seed, store.read_meta(META_SEED), config.seed):
+        if seed is not None:
+            return check_seed(int(seed))
+    return draw_seed()
+
+
+def _clock_config(config: Config) -> str:
+    return f"{config.clock.mode} {config.clock.rate} {config.clock.start_ms}"
+
+
+def _make_clock(
+    config: Config, options: Options, store: Store, position: dict[str, Any] | None
+) -> tuple[EmulatorClock, list[str]]:
+    """The clock where it was left; what is asked for now, or newly configured, comes on top."""
+    notices = []
+    state = None
+    if position is not None:
+        mode = ClockMode(position["mode"])
+        state = ClockState(mode, position["rate"], position["now_ms"], position["real_at_ms"])
+    clock = EmulatorClock(options.real or SystemClock(), state)
+    fresh = state is None
+    changed = store.read_meta(META_CLOCK_CONFIG) != _clock_config(config)
+    mode_now, rate = options.mode, options.rate
+    if mode_now is None and rate is not None:
+        mode_now = ClockMode.RATE
+    if mode_now is None and (fresh or changed) and config.clock.mode is not None:
+        mode_now, rate = config.clock.mode, config.clock.rate
+    if mode_now is not None and (mode_now is not clock.mode or rate not in (None, clock.rate)):
+        clock.set_mode(mode_now, rate or 1.0)
+    start_ms = options.start_ms
+    if start_ms is None and (fresh or changed):
+        start_ms = config.clock.start_ms
+    if start_ms is not None:
+        if fresh:
+            clock.set_to(start_ms)
+        elif start_ms > clock.now_ms():
+            clock.move_to(start_ms)
+        elif start_ms < clock.now_ms():
+            notices.append(
+                "the start instant is ignored: the kept clock is there already or later "
+                "(use `edgeemu clock set`, or `edgeemu dev --fresh`)"
+            )
+    return clock, notices

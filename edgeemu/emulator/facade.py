@@ -1,0 +1,308 @@
+"""`Emulator`: the product. Every skin is a thin client of this class and its parts."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from edgeemu.clock import ClockMode, pause_real_ms
+from edgeemu.codec import decode, encode
+from edgeemu.config import Config
+from edgeemu.core.events import CodeReplaced, EvictRequested, Outcome, TurnKind
+from edgeemu.core.journal import Entry, Kind, Recorded
+from edgeemu.emulator import problems, views
+from edgeemu.emulator.alarms import AlarmControl
+from edgeemu.emulator.build import Options, Parts, actor_env, build, front_env, make_loader
+from edgeemu.emulator.clockwork import ClockControl
+from edgeemu.emulator.front import run_front
+from edgeemu.emulator.mover import Mover
+from edgeemu.emulator.storage import StorageControl
+from edgeemu.emulator.turns import TurnRequests
+from edgeemu.engines.port import PlainRequest, PlainResponse, Work
+from edgeemu.engines.python.loop import running_emulator_loop
+from edgeemu.errors import Code, EdgeemuError
+from edgeemu.ids import InstanceId, parse_address
+from edgeemu.limits import JOURNAL_PAGE_MAX, LIST_PAGE_MAX, SHUTDOWN_WAIT_MS
+
+_POLL_MS = 2
+
+
+class Emulator:
+    """Runs the actors of one project. Open it with `Emulator.open`, inside the emulator's loop.
+
+    Attributes:
+        alarms, clock, storage: the controls, named as on the command line.
+        seed: of the run.
+        notices: what the user should know about how it was opened.
+    """
+
+    def __init__(self, parts: Parts, options: Options) -> None:
+        self._parts = parts
+        self._options = options
+        self.config = parts.config
+        self.seed = parts.seed
+        self.notices = parts.notices
+        self._shell = parts.shell
+        self._mover = Mover(
+            parts.shell,
+            parts.engine,
+            io_wait_ms=parts.config.limits.io_wait_ms,
+            storm_count_max=parts.config.limits.storm_count,
+            idle_steps_max=parts.config.limits.idle_steps,
+        )
+        self.clock = ClockControl(self._mover, parts.clock)
+        self._turns = TurnRequests(
+            parts.shell,
+            parts.engine,
+            alone=options.alone,
+            io_wait_ms=parts.config.limits.io_wait_ms,
+        )
+        self.alarms = AlarmControl(self._turns, parts.store, lambda: self.types)
+        self.storage = StorageControl(self._turns, parts.store, self.alarms)
+        self.load_error: EdgeemuError | None = None
+
+    # --- opening and closing ---------------------------------------------------------------
+
+    @classmethod
+    async def open(cls, config: Config, options: Options | None = None) -> "Emulator":
+        """Open the state and load the project; nothing is delivered yet.
+
+        Args:
+            config: of the project.
+            options: how; all defaults keep everything in memory.
+
+        Raises:
+            EdgeemuError: when the state cannot be opened or the project does not load.
+        """
+        options = options or Options()
+        emulator = cls(build(config, options, running_emulator_loop()), options)
+        try:
+            emulator._parts.engine.load()
+            emulator._parts.engine.swap()
+        except BaseException:
+            emulator._release()
+            raise
+        for warning in config.warnings:
+            emulator._shell.warn("W_CONFIG", warning, str(config.source.name))
+        return emulator
+
+    def start(self, *, hold_overdue: bool = False) -> None:
+        """Deliver what is due as time passes; `hold_overdue` leaves what is overdue now alone."""
+        if hold_overdue:
+            self._mover.hold_overdue()
+        data = {"seed": self.seed, **self.clock.read(), "now_ms": self._shell.clock.now_ms()}
+        data.pop("now_ms")
+        self._shell.record(Entry(Kind.STARTED, self._shell.clock.now_ms(), data=data))
+        self._mover.start_ticker()
+
+    async def close(self) -> None:
+        """Let running turns end for a bounded time, keep everything, and let go of the state."""
+        await self._mover.stop_ticker()
+        for _ in range(SHUTDOWN_WAIT_MS // _POLL_MS):
+            await self._parts.engine.settle(SHUTDOWN_WAIT_MS)
+            if not any(waiting.outside for waiting in self._parts.engine.waiting()):
+                break
+            await pause_real_ms(_POLL_MS)
+        self._shell.record(Entry(Kind.STOPPED, self._shell.clock.now_ms()))
+        self._release()
+
+    def _release(self) -> None:
+        self._shell.flush()
+        self._parts.engine.close()
+        self._parts.store.close()
+
+    def watch(self, watcher: Callable[[list[Recorded]], None]) -> Callable[[], None]:
+        """Have `watcher` called with each batch of journal entries; call the result to stop."""
+        self._shell.watchers.append(watcher)
+        return lambda: self._shell.watchers.remove(watcher)
+
+    def on_broken(self, handler: Callable[[BaseException], None]) -> None:
+        """Have `handler` called when a bug in edgeemu stops the time."""
+        self._mover.on_broken = handler
+
+    def fail_fast(self) -> None:
+        """Let an assertion that fails in an actor end the command at once, for tests."""
+        self._turns.fail_fast()
+        self._mover.stop_when(self._turns.take_failed_assertion)
+
+    # --- names -----------------------------------------------------------------------------
+
+    @property
+    def types(self) -> list[str]:
+        """The actor types that the project declares, sorted."""
+        return sorted(actor.type for actor in self.config.actors)
+
+    def address(self, text: str) -> InstanceId:
+        """Read `Type/name`.
+
+        Raises:
+            EdgeemuError: `E_ACTOR_UNKNOWN`, `E_ADDRESS_INVALID`.
+        """
+        return parse_address(text, self.types)
+
+    # --- turns -----------------------------------------------------------------------------
+
+    async def call(
+        self, instance: InstanceId, method: str, args: Sequence[Any] = (), *, cause: str = "cli"
+    ) -> Any:
+        """Call a method of an instance; its result.
+
+        Raises:
+            EdgeemuError: `E_ACTOR_FAILED`, `E_METHOD_UNKNOWN`, `E_METHOD_PRIVATE`,
+                `E_FROZEN_WAIT`; CodecError: for an argument that cannot be encoded.
+        """
+        work = Work(TurnKind.CALL, method, encode(list(args)))
+        future = self._shell.request(instance, TurnKind.CALL, work=work, cause=cause)
+        reply = await self._turns.wait_reply(future)
+        answer = self._turns.answer_of(instance, method, reply)
+        return decode(answer) if isinstance(answer, bytes) else None
+
+    async def fetch(self, request: PlainRequest, *, cause: str = "cli") -> PlainResponse:
+        """Send a request through the function in front; errors become responses (U77)."""
+        reply = await self._turns.wait_reply(
+            run_front(self._shell, self._parts.engine, request, cause)
+        )
+        if isinstance(reply.answer, PlainResponse):
+            return reply.answer
+        failed = self._turns.take_failed_assertion()
+        if failed is not None:
+            raise failed
+        timed_out = reply.ending is not None and reply.ending.outcome is Outcome.TIMED_OUT
+        status, text = (504, "Gateway Timeout") if timed_out else (500, "Internal Server Error")
+        headers = (("content-type", "text/plain;charset=UTF-8"),)
+        return PlainResponse(status, headers, text.encode())
+
+    async def run_present(self) -> None:
+        """Run everything that is due now, without moving the clock."""
+        await self._mover.run_present()
+
+    # --- instances -------------------------------------------------------------------------
+
+    def list_instances(self, type_name: str | None = None) -> list[dict[str, Any]]:
+        """Every instance that exists, as `actors list --json` shows it."""
+        if type_name is not None and type_name not in self.types:
+            raise problems.unknown_type(type_name, self.types)
+        rows = self._parts.store.instances(type_name=type_name, limit=LIST_PAGE_MAX)
+        return [self._show(instance, row) for instance, row in rows]
+
+    def names(self, prefix: str) -> list[str]:
+        """Names of instances for the completion of `Type/name`, at most 100."""
+        type_name, slash, name = prefix.partition("/")
+        if not slash:
+            found = self._parts.store.instances(limit=100)
+            return [str(instance) for instance, _ in found if str(instance).startswith(prefix)]
+        found = self._parts.store.instances(type_name=type_name, prefix=name, limit=100)
+        return [str(instance) for instance, _ in found]
+
+    def show_instance(self, instance: InstanceId) -> dict[str, Any]:
+        """One instance, as `actors show --json` shows it.
+
+        Raises:
+            EdgeemuError: `E_INSTANCE_UNKNOWN` if it was never touched.
+        """
+        row = self._parts.store.load(instance)
+        if row.created_at_ms is None and self._shell.machine.find(instance) is None:
+            raise problems.unknown_instance(instance)
+        return self._show(instance, row)
+
+    def _show(self, instance: InstanceId, row: Any) -> dict[str, Any]:
+        return views.instance_json(
+            instance,
+            row,
+            machine=self._shell.machine,
+            now_ms=self._shell.clock.now_ms(),
+            size=self._parts.store.measure(instance),
+        )
+
+    async def evict(self, instance: InstanceId | None, *, crash: bool = False) -> list[str]:
+        """Drop one instance, or all, from memory; which ones were there.
+
+        Args:
+            instance: which one; None for all.
+            crash: in the middle of a turn, instead of after it.
+
+        Raises:
+            EdgeemuError: `E_FROZEN_WAIT` when a turn waits for time that nobody can move.
+        """
+        machine, clock = self._shell.machine, self._shell.clock
+        evicted = []
+        for known in list(machine.known()):
+            if instance is not None and known.id != instance:
+                continue
+            if not known.resident and known.running is None:
+                continue
+            evicted.append(known.id)
+            self._shell.dispatch(EvictRequested(clock.now_ms(), known.id, crash))
+        for dropped in evicted:
+            while (found := machine.find(dropped)) is not None and found.drop is not None:
+                await self._parts.engine.settle(self.config.limits.io_wait_ms)
+                if clock.mode is ClockMode.FROZEN and found.drop is not None:
+                    waiting = self._turns.waiting_of(dropped)
+                    if not (waiting and waiting.outside):
+                        raise problems.frozen_wait(waiting, clock.now_ms())
+                await pause_real_ms(_POLL_MS)
+        self._shell.flush()
+        return sorted(map(str, evicted))
+
+    # --- journal ---------------------------------------------------------------------------
+
+    def journal(
+        self,
+        *,
+        instance: InstanceId | None = None,
+        since_seq: int = 0,
+        since_ms: int | None = None,
+        limit: int = JOURNAL_PAGE_MAX,
+    ) -> list[dict[str, Any]]:
+        """The newest entries that match, oldest first, as `log --json` shows them."""
+        found = self._parts.store.journal(
+            since_seq=since_seq,
+            since_ms=since_ms,
+            instance=instance,
+            limit=min(limit, JOURNAL_PAGE_MAX),
+        )
+        return [item.as_json() for item in found]
+
+    # --- reload ----------------------------------------------------------------------------
+
+    def reload(self, files: Sequence[str] = (), config: Config | None = None) -> None:
+        """Load the project anew beside the old code, and swap between turns.
+
+        Storage, alarms, retry counters, clock and seed stay; instances leave the memory.
+
+        Args:
+            files: what changed, for the record.
+            config: the configuration, if it changed.
+
+        Raises:
+            EdgeemuError: when it does not load; the old code goes on serving.
+        """
+        now_ms = self._shell.clock.now_ms()
+        engine = self._parts.engine
+        try:
+            if config is not None:
+                engine.replace_project(make_loader(config), actor_env(config), front_env(config))
+            engine.load()
+        except EdgeemuError as error:
+            if config is not None:
+                old = self.config
+                engine.replace_project(make_loader(old), actor_env(old), front_env(old))
+            self.load_error = error
+            data = {"files": list(files), **error.as_json()}
+            self._shell.record(Entry(Kind.RELOAD_FAILED, now_ms, cause="reload", data=data))
+            raise
+        if config is not None:
+            self.config = config
+        engine.swap()
+        self.load_error = None
+        self._shell.dispatch(CodeReplaced(now_ms))
+        data = {"files": list(files)}
+        self._shell.record(Entry(Kind.RELOAD, now_ms, cause="reload", data=data))
+
+
+def bug_report(error: BaseException, seed: int) -> EdgeemuError:
+    """A bug in edgeemu, told so that it can be replayed."""
+    return EdgeemuError(
+        Code.INTERNAL,
+        what=f"edgeemu has a bug: {type(error).__name__}: {error}",
+        why="a promise inside the emulator does not hold any more",
+        fix=f"report it with the journal (`edgeemu log --json`) and the seed {seed}",
+    )

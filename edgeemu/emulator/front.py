@@ -1,0 +1,71 @@
+"""The function in front: `fetch(request, env)` of the main module, which is no turn of an actor."""
+
+from asyncio import Future
+from typing import Any
+
+from edgeemu.core.events import Ending, Failure, Outcome
+from edgeemu.core.journal import Entry, Kind
+from edgeemu.emulator.hosts import TurnHost
+from edgeemu.emulator.shell import Shell, TurnReply
+from edgeemu.engines.port import Engine, PlainRequest, Result, Work
+
+
+class _FrontRun:
+    """One run of the function in front, from its start to its entry in the journal."""
+
+    def __init__(self, shell: Shell, engine: Engine, request: PlainRequest, cause: str) -> None:
+        self._shell = shell
+        self._engine = engine
+        self._request = request
+        self._cause = cause
+        self._turn_id = shell.machine.take_turn_id()
+        self._host = TurnHost(shell.around, None, self._turn_id)
+        self._started_at_ms = shell.clock.now_ms()
+        self.future: Future[TurnReply] = Future(loop=shell.loop)
+        over_at_ms = self._started_at_ms + shell.machine.profile.front_timeout_ms
+        self._budget = shell.timers.add(over_at_ms, self._over_budget)
+        engine.start(self._host, Work(None, request=request), self._done)
+
+    def _done(self, result: Result) -> None:
+        self._shell.note_assertion(result.error)
+        outcome = Outcome.SUCCEEDED if result.failure is None else Outcome.FAILED
+        ending = Ending(outcome, result.failure)
+        self._end(ending, TurnReply(ending, result.answer, error=result.error))
+
+    def _over_budget(self) -> None:
+        self._engine.detach(self._turn_id)
+        failure = Failure("TimeoutError", "the function in front took longer than its budget")
+        ending = Ending(Outcome.TIMED_OUT, failure)
+        self._end(ending, TurnReply(ending))
+
+    def _end(self, ending: Ending, reply: TurnReply) -> None:
+        if self.future.done():
+            return
+        self._budget.cancel()
+        self._host.ended = True
+        now_ms = self._shell.clock.now_ms()
+        data: dict[str, Any] = {
+            "outcome": ending.outcome.value,
+            "started_at_ms": self._started_at_ms,
+            "duration_ms": now_ms - self._started_at_ms,
+            "real_took_us": self._engine.took_ns(self._turn_id) // 1_000,
+            "method": f"{self._request.method} {self._request.url}",
+        }
+        failure = ending.failure
+        if failure is not None:
+            data["error"] = {
+                "name": failure.name,
+                "message": failure.message,
+                "where": failure.where,
+                "trace": failure.trace,
+            }
+        entry = Entry(Kind.FRONT, now_ms, None, self._turn_id, self._cause, data)
+        self._shell.record(entry)
+        self.future.set_result(reply)
+
+
+def run_front(
+    shell: Shell, engine: Engine, request: PlainRequest, cause: str
+) -> "Future[TurnReply]":
+    """Run the function in front; its budget is virtual time, as that of a turn."""
+    return _FrontRun(shell, engine, request, cause).future

@@ -1,0 +1,185 @@
+"""What actor code gets when it asks: the host of one turn.
+
+A host acts at once and never waits. It is called inside a step of actor code, so whatever moves
+the machine is put off until the step is over.
+"""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from edgeemu.core.events import Ending, Failure, Outcome, TurnKind
+from edgeemu.core.overlay import KeyRange, TurnWrites
+from edgeemu.core.rows import Alarm, AlarmWrite
+from edgeemu.engines.port import Answer, PlainRequest, PlainResponse, Work
+from edgeemu.engines.python.loop import EmulatorLoop
+from edgeemu.ids import InstanceId
+from edgeemu.rng import Random, stream
+from edgeemu.sdk.errors import ActorError, error_named
+from edgeemu.stores.port import Store
+
+RequestTurn = Callable[
+    [InstanceId, TurnKind, Work, str, Callable[[Ending, Answer], None], int | None], None
+]
+"""Asks the shell for a turn: instance, kind, work, cause, what to do with the answer, caller."""
+
+Entries = list[tuple[str, bytes]]
+"""Keys and encoded values, in order."""
+
+Warn = Callable[[str, str, str | None, InstanceId | None, int], None]
+
+
+class Surroundings:
+    """What all hosts of one emulator share."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        now_ms: Callable[[], int],
+        seed: int,
+        loop: EmulatorLoop,
+        request: RequestTurn,
+        warn: Warn,
+    ) -> None:
+        self.store = store
+        self.now_ms = now_ms
+        self.seed = seed
+        self.loop = loop
+        self.request = request
+        self.warn = warn
+
+
+class TurnHost:
+    """The host of one turn. `instance` is None for the function in front, which has no storage."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        instance: InstanceId | None,
+        turn_id: int,
+        alarm: Alarm | None = None,
+    ) -> None:
+        self._around = around
+        self._instance = instance
+        self._turn_id = turn_id
+        self._alarm_ms = None if alarm is None else alarm.due_at_ms
+        self._random: Random | None = None
+        self.writes = TurnWrites()
+        self.ended = False
+
+    @property
+    def instance(self) -> InstanceId | None:
+        """Whose turn it is; None for the function in front."""
+        return self._instance
+
+    @property
+    def turn_id(self) -> int:
+        """The number of the turn."""
+        return self._turn_id
+
+    def now_ms(self) -> int:
+        """The emulated instant."""
+        return self._around.now_ms()
+
+    def random(self) -> Random:
+        """The stream of this turn: the seed and the number of the turn decide it."""
+        if self._random is None:
+            owner = str(self._instance) if self._instance else "front"
+            self._random = stream(self._around.seed, "actor", owner, self._turn_id)
+        return self._random
+
+    def get(self, key: str) -> bytes | None:
+        """The encoded value under a key as the turn sees it."""
+        return self._open().get(key, self._read)
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write an encoded value."""
+        self._open().put(key, data)
+
+    def delete(self, key: str) -> bool:
+        """Delete a key; whether it was there."""
+        return self._open().delete(key, self._read)
+
+    def clear(self) -> None:
+        """Delete every key; the alarm stays."""
+        self._open().clear()
+
+    def list(self, keys: KeyRange) -> Entries:
+        """The entries in a range."""
+        return self._open().list(keys, self._read_range)
+
+    def get_alarm(self) -> int | None:
+        """The instant of the pending alarm as the turn sees it."""
+        write = self._open().alarm
+        return self._alarm_ms if write is None else write.when_ms
+
+    def set_alarm(self, when_ms: int | None, where: str | None) -> None:
+        """Set the alarm, or clear it with None."""
+        self._open().alarm = AlarmWrite(when_ms, where)
+
+    def call(self, instance: InstanceId, method: str, args: bytes) -> Awaitable[Any]:
+        """Call a method of another instance."""
+        return self._request(instance, TurnKind.CALL, Work(TurnKind.CALL, method, args))
+
+    def fetch(self, instance: InstanceId, request: PlainRequest) -> Awaitable[Any]:
+        """Send a request to another instance."""
+        return self._request(instance, TurnKind.FETCH, Work(TurnKind.FETCH, request=request))
+
+    def warn(self, code: str, message: str, where: str | None) -> None:
+        """Tell the user about something risky, once a place."""
+        self._around.warn(code, message, where, self._instance, self._turn_id)
+
+    def _request(self, instance: InstanceId, kind: TurnKind, work: Work) -> Awaitable[Any]:
+        loop = self._around.loop
+        future: Future[bytes | PlainResponse | None] = loop.create_future()
+
+        def answered(ending: Ending, answer: Answer) -> None:
+            if future.done():
+                return
+            if ending.outcome is Outcome.SUCCEEDED:
+                future.set_result(answer)
+            else:
+                future.set_exception(caller_error(ending.failure))
+                future.exception()  # A call that nobody awaits is no leak to report.
+
+        cause = f"turn {self._turn_id}"
+        loop.call_soon(
+            self._around.request,
+            instance,
+            kind,
+            work,
+            cause,
+            answered,
+            self._turn_id,
+            context=loop.plain_context,
+        )
+        return future
+
+    def _open(self) -> TurnWrites:
+        if self.ended:
+            raise ActorError("the turn has ended: what it still wanted to write is discarded")
+        if self._instance is None:
+            raise ActorError("the function in front has no storage: use a stub")
+        return self.writes
+
+    def _read(self, key: str) -> bytes | None:
+        return self._around.store.read(self._owner, key)
+
+    def _read_range(self, keys: KeyRange) -> Entries:
+        return self._around.store.read_range(self._owner, keys)
+
+    @property
+    def _owner(self) -> InstanceId:
+        if self._instance is None:
+            raise ActorError("the function in front has no storage: use a stub")
+        return self._instance
+
+
+def caller_error(failure: Failure | None) -> ActorError:
+    """The error that a caller sees for a turn that failed (spec/telnyx-actors.md section 7)."""
+    if failure is None:
+        return ActorError("the turn failed")
+    return error_named(failure.seen_name, failure.message)

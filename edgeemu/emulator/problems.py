@@ -1,0 +1,133 @@
+"""The errors of the facade, each made in one place so that every skin says the same."""
+
+from collections.abc import Collection
+
+from edgeemu.core.events import Failure
+from edgeemu.engines.port import Waiting
+from edgeemu.errors import Code, EdgeemuError
+from edgeemu.ids import InstanceId
+from edgeemu.units import format_instant
+
+_CODES = {
+    "ActorPrivateMethodError": Code.METHOD_PRIVATE,
+    "ActorUnknownMethodError": Code.METHOD_UNKNOWN,
+}
+
+
+def actor_failed(instance: InstanceId, what: str, failure: Failure) -> EdgeemuError:
+    """A turn that somebody asked for ended with an error of the actor."""
+    code = _CODES.get(failure.seen_name, Code.ACTOR_FAILED)
+    where = f" at {failure.where}" if failure.where else ""
+    fixes = {
+        Code.METHOD_PRIVATE: "call a method whose name does not start with _",
+        Code.METHOD_UNKNOWN: "call a method that the class has",
+        Code.ACTOR_FAILED: f"mend the actor{where}; nothing that the turn wrote was kept",
+    }
+    return EdgeemuError(
+        code,
+        what=f"{what} of {instance} failed: {failure.seen_name}: {failure.message}",
+        why=f"{failure.name} was raised{where}" if failure.own else failure.message,
+        fix=fixes[code],
+        name=failure.seen_name,
+        message=failure.message,
+        detail=failure.trace or None,
+    )
+
+
+def refused(instance: InstanceId, reason: str) -> EdgeemuError:
+    """A turn was not taken up at all."""
+    return EdgeemuError(
+        Code.ACTOR_FAILED,
+        what=f"{instance} took no further turn: {reason}",
+        why="its queue is bounded, so that a flood cannot take the memory",
+        fix="wait until it has caught up, and send less at once",
+    )
+
+
+def no_alarm(instance: InstanceId, reason: str) -> EdgeemuError:
+    """There is no alarm to do something with."""
+    return EdgeemuError(
+        Code.ALARM_NONE,
+        what=f"{instance} has no alarm to fire",
+        why=reason,
+        fix=f"see `edgeemu alarms why {instance}`, or set one with `edgeemu alarms set`",
+    )
+
+
+def unknown_instance(instance: InstanceId) -> EdgeemuError:
+    """The instance was never touched."""
+    return EdgeemuError(
+        Code.INSTANCE_UNKNOWN,
+        what=f"there is no instance {instance}",
+        why="an instance exists from its first turn on",
+        fix="see `edgeemu actors list` for those that exist",
+    )
+
+
+def unknown_type(type_name: str, types: Collection[str]) -> EdgeemuError:
+    """The configuration declares no such type."""
+    return EdgeemuError(
+        Code.ACTOR_UNKNOWN,
+        what=f"there is no actor type `{type_name}`",
+        why=f"the project declares: {', '.join(sorted(types)) or 'none'}",
+        fix="use one of these types, or declare the actor under [[actors]] in the configuration",
+    )
+
+
+def unknown_key(instance: InstanceId, key: str) -> EdgeemuError:
+    """The instance has no such key."""
+    return EdgeemuError(
+        Code.KEY_UNKNOWN,
+        what=f"{instance} has no key `{key}`",
+        why="the key was never written, or was deleted",
+        fix=f"see `edgeemu storage list {instance}` for its keys",
+    )
+
+
+def frozen_wait(waiting: Waiting | None, now_ms: int) -> EdgeemuError:
+    """A turn waits for virtual time that nobody can move."""
+    who = "a turn" if waiting is None else f"{waiting.instance or 'the function in front'}"
+    where = "" if waiting is None or waiting.where is None else f" at {waiting.where}"
+    return EdgeemuError(
+        Code.FROZEN_WAIT,
+        what=f"{who} waits{where} for time to pass, and the clock is frozen",
+        why=f"the clock stands at {format_instant(now_ms)}, and nothing moves it in this command",
+        fix="run `edgeemu dev` and advance the clock from another terminal, "
+        "in a test use `.start(...)` and `clock.advance(...)`, or `edgeemu clock resume`",
+    )
+
+
+def negative_advance(duration_ms: int) -> EdgeemuError:
+    """Time does not go back by itself."""
+    return EdgeemuError(
+        Code.ADVANCE_NEGATIVE,
+        what=f"the clock cannot advance by {duration_ms} ms",
+        why="advance only goes forward, so that nothing fires twice",
+        fix="give a positive duration, or jump back with `edgeemu clock set`",
+    )
+
+
+def check_positive(what: str, count: int) -> None:
+    """Check that a count is 1 or more.
+
+    Raises:
+        EdgeemuError: `E_NUMBER_INVALID` otherwise.
+    """
+    if count < 1:
+        raise EdgeemuError(
+            Code.NUMBER_INVALID,
+            what=f"`{count}` cannot be the value of {what}",
+            why=f"{what} is a whole number, 1 or more",
+            fix="give 1 or more",
+        )
+
+
+def busy(instance: InstanceId, waiting: Waiting | None, now_ms: int) -> EdgeemuError:
+    """An edit would have to wait for a turn that waits for a frozen clock."""
+    where = "" if waiting is None or waiting.where is None else f" at {waiting.where}"
+    return EdgeemuError(
+        Code.FROZEN_WAIT,
+        what=f"{instance} is in the middle of a turn that waits{where} for time to pass",
+        why=f"the clock is frozen at {format_instant(now_ms)}, and a change waits for its turn",
+        fix="advance the clock first, or drop the turn with `edgeemu evict --crash`",
+    )

@@ -1,0 +1,458 @@
+"""The shell around the core: carries effects out and feeds back what happened. It decides nothing.
+
+Everything that a turn leaves is applied in one batch with whatever else ended in the same breath
+of the loop; only then is its caller answered.
+"""
+
+from asyncio import Future
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from edgeemu.clock import EmulatorClock
+from edgeemu.core.events import (
+    AlarmOutcome,
+    CommitFailed,
+    CommitTurn,
+    DropInstance,
+    Effect,
+    Ending,
+    Event,
+    Failure,
+    InstanceLoaded,
+    LoadInstance,
+    Outcome,
+    Record,
+    Refuse,
+    Reply,
+    StartTurn,
+    StopTurn,
+    Turn,
+    TurnCommitted,
+    TurnEnded,
+    TurnKind,
+    TurnRequested,
+    TurnWithdrawn,
+)
+from edgeemu.core.journal import Entry, Kind, Recorded
+from edgeemu.core.machine import Machine
+from edgeemu.core.rows import AlarmWrite, Fault
+from edgeemu.core.timers import Timer, Timers
+from edgeemu.emulator.hosts import Surroundings, TurnHost
+from edgeemu.engines.port import Answer, Engine, Result, Work
+from edgeemu.engines.python.loop import EmulatorLoop
+from edgeemu.errors import EdgeemuError
+from edgeemu.ids import InstanceId
+from edgeemu.stores.port import Batch, Store, StoredTurn
+
+META_POSITION = "position"
+"""Where the store keeps the clock and the number of the next turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change from outside that takes its turn: keys, the alarm, planned faults."""
+
+    puts: Mapping[str, bytes | None] | None = None
+    clear: bool = False
+    alarm: AlarmWrite | None = None
+    plan: Callable[[tuple[Fault, ...]], tuple[Fault, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReply:
+    """How a turn ended, for whoever asked for it.
+
+    Attributes:
+        refused: why it did not take place, if it did not.
+        error: the engine's own error object, where there is one.
+    """
+
+    ending: Ending | None = None
+    answer: Answer = None
+    alarm: AlarmOutcome | None = None
+    refused: str | None = None
+    error: BaseException | None = None
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A turn between its request and its reply."""
+
+    turn: Turn
+    work: Work | None
+    edit: Edit | None
+    answered: Callable[[TurnReply], None] | None
+    parent: int | None = None
+    host: TurnHost | None = None
+    budget: Timer | None = None
+    answer: Answer = None
+    error: BaseException | None = None
+
+
+class Shell:
+    """Runs one machine over one store, one engine and one clock.
+
+    Args:
+        machine, store, clock, loop: what it connects.
+        seed: of the run.
+        on_commit: called when the schedule may have changed, with the instant of an alarm.
+    """
+
+    def __init__(
+        self,
+        *,
+        machine: Machine,
+        store: Store,
+        clock: EmulatorClock,
+        loop: EmulatorLoop,
+        seed: int,
+    ) -> None:
+        self.machine = machine
+        self.store = store
+        self.clock = clock
+        self.loop = loop
+        self.timers = Timers(self._timers_changed)
+        self.engine: Engine | None = None
+        self.watchers: list[Callable[[list[Recorded]], None]] = []
+        self.on_schedule: Callable[[int], None] = lambda _: None
+        self.on_failed_assertion: Callable[[AssertionError], None] | None = None
+        self.store_error: EdgeemuError | None = None
+        self.around = Surroundings(
+            store=store,
+            now_ms=clock.now_ms,
+            seed=seed,
+            loop=loop,
+            request=self._request_from_turn,
+            warn=self.warn,
+        )
+        self._pending: dict[int, _Pending] = {}
+        self._requested: dict[Future[TurnReply], Turn] = {}
+        self._events: deque[Event] = deque()
+        self._dispatching = False
+        self._turns: list[StoredTurn] = []
+        self._ended_ids: list[int] = []
+        self._entries: list[Entry] = []
+        self._flush_planned = False
+        self._rest_planned = False
+        self._warned: set[tuple[str, str | None]] = set()
+
+    # --- the door --------------------------------------------------------------------------
+
+    def dispatch(self, event: Event) -> None:
+        """Let the machine take one event, and carry out all that follows from it."""
+        self._events.append(event)
+        if self._dispatching:
+            return
+        self._dispatching = True
+        try:
+            while self._events:
+                for effect in self.machine.step(self._events.popleft()):
+                    self._perform(effect)
+        finally:
+            self._dispatching = False
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case Record():
+                self.record(effect.entry)
+            case StartTurn():
+                self._start(effect)
+            case CommitTurn():
+                self._keep(effect)
+            case Reply():
+                self._answer(effect.turn, TurnReply(effect.ending, alarm=effect.alarm))
+            case LoadInstance():
+                row = self.store.load(effect.instance)
+                self._events.append(InstanceLoaded(self.clock.now_ms(), effect.instance, row))
+            case DropInstance():
+                self._engine.drop(effect.instance)
+            case StopTurn():
+                self._engine.stop(effect.turn.id)
+            case Refuse():
+                self._answer(effect.turn, TurnReply(refused=effect.reason))
+
+    @property
+    def _engine(self) -> Engine:
+        """The engine, which is there before anything runs."""
+        if self.engine is None:
+            raise RuntimeError("the shell has no engine yet")
+        return self.engine
+
+    # --- asking for turns ------------------------------------------------------------------
+
+    def request(
+        self,
+        instance: InstanceId,
+        kind: TurnKind,
+        *,
+        work: Work | None = None,
+        edit: Edit | None = None,
+        cause: str,
+    ) -> "Future[TurnReply]":
+        """Ask for a turn; the future is resolved when all that it left is safe."""
+        future: Future[TurnReply] = Future(loop=self.loop)
+
+        def answered(reply: TurnReply) -> None:
+            if not future.done():
+                future.set_result(reply)
+
+        method = work.method if work is not None and kind is TurnKind.CALL else None
+        turn = Turn(self.machine.take_turn_id(), instance, kind, method, cause)
+        self._pending[turn.id] = _Pending(turn, work, edit, answered)
+        self._requested[future] = turn
+        future.add_done_callback(self._requested.pop)
+        self.dispatch(TurnRequested(self.clock.now_ms(), turn))
+        return future
+
+    def withdraw(self, future: "Future[TurnReply]") -> None:
+        """Take back a turn that still waits in its queue."""
+        turn = self._requested.get(future)
+        if turn is not None:
+            self.dispatch(TurnWithdrawn(self.clock.now_ms(), turn))
+
+    def _request_from_turn(
+        self,
+        instance: InstanceId,
+        kind: TurnKind,
+        work: Work,
+        cause: str,
+        answered: Callable[[Ending, Answer], None],
+        parent: int | None,
+    ) -> None:
+        def reply(outcome: TurnReply) -> None:
+            ending = outcome.ending
+            if ending is None:
+                refusal = Failure("ActorError", f"{instance} {outcome.refused}")
+                ending = Ending(Outcome.FAILED, refusal)
+            answered(ending, outcome.answer)
+
+        method = work.method if kind is TurnKind.CALL else None
+        turn = Turn(self.machine.take_turn_id(), instance, kind, method, cause)
+        self._pending[turn.id] = _Pending(turn, work, None, reply, parent)
+        self._warn_of_cycle(turn, parent)
+        self.dispatch(TurnRequested(self.clock.now_ms(), turn))
+
+    def _warn_of_cycle(self, turn: Turn, parent: int | None) -> None:
+        """A call that waits, in the end, for itself never gets its turn (U17)."""
+        path = [str(turn.instance)]
+        while parent is not None and (pending := self._pending.get(parent)) is not None:
+            path.append(str(pending.turn.instance))
+            if pending.turn.instance == turn.instance:
+                cycle = " -> ".join(reversed(path))
+                text = f"a call cycle cannot end before its budget: {cycle}"
+                self.warn("W_CALL_CYCLE", text, None, turn.instance, turn.id)
+                return
+            parent = pending.parent
+
+    # --- running turns ---------------------------------------------------------------------
+
+    def _start(self, effect: StartTurn) -> None:
+        turn = effect.turn
+        pending = self._pending.get(turn.id)
+        if pending is None:
+            work = Work(turn.kind, retry_count=effect.retry_count)
+            pending = self._pending[turn.id] = _Pending(turn, work, None, None)
+        elif turn.kind is TurnKind.ALARM:
+            pending.work = Work(turn.kind, retry_count=effect.retry_count)
+        host = TurnHost(self.around, turn.instance, turn.id, effect.alarm)
+        pending.host = host
+        if pending.edit is not None:
+            self._apply_edit(turn, host, pending.edit)
+            return
+        if pending.work is None:
+            raise RuntimeError(f"turn {turn.id} has nothing to run")
+        if effect.timeout_ms is not None:
+            at_ms = self.clock.now_ms() + effect.timeout_ms
+            pending.budget = self.timers.add(at_ms, lambda: self._over_budget(turn, effect))
+        self._engine.start(host, pending.work, lambda result: self._code_ended(turn, result))
+
+    def _apply_edit(self, turn: Turn, host: TurnHost, edit: Edit) -> None:
+        if edit.clear:
+            host.clear()
+        for key, data in (edit.puts or {}).items():
+            if data is None:
+                host.delete(key)
+            else:
+                host.put(key, data)
+        faults = None
+        if edit.plan is not None:
+            found = self.machine.find(turn.instance)
+            faults = edit.plan(found.stored.faults if found else ())
+        wrote = host.writes.cleared or bool(host.writes.puts)
+        host.ended = True
+        ending = Ending(Outcome.SUCCEEDED, alarm=edit.alarm, wrote=wrote, faults=faults)
+        self.dispatch(TurnEnded(self.clock.now_ms(), turn.id, ending))
+
+    def _code_ended(self, turn: Turn, result: Result) -> None:
+        pending = self._pending.get(turn.id)
+        if pending is None or pending.host is None or pending.host.ended:
+            return
+        pending.answer = result.answer
+        pending.error = result.error
+        self.note_assertion(result.error)
+        failure = result.failure
+        outcome = Outcome.SUCCEEDED if failure is None else Outcome.FAILED
+        if result.hung:
+            outcome = Outcome.TIMED_OUT
+        self._end(pending, pending.host, outcome, failure)
+
+    def _over_budget(self, turn: Turn, effect: StartTurn) -> None:
+        pending = self._pending.get(turn.id)
+        if pending is None or pending.host is None or pending.host.ended:
+            return
+        self._engine.detach(turn.id)
+        name = {
+            TurnKind.INIT: "BlockConcurrencyTimeoutError",
+            TurnKind.CALL: "ActorMethodTimeoutError",
+            TurnKind.FETCH: "ActorFetchTimeoutError",
+        }.get(turn.kind, "ActorAlarmTimeoutError")
+        message = f"{turn.kind.value} of {turn.instance} took longer than {effect.timeout_ms} ms"
+        self._end(pending, pending.host, Outcome.TIMED_OUT, Failure(name, message))
+
+    def _end(
+        self, pending: _Pending, host: TurnHost, outcome: Outcome, failure: Failure | None
+    ) -> None:
+        host.ended = True
+        if pending.budget is not None:
+            pending.budget.cancel()
+        ending = Ending(
+            outcome,
+            failure,
+            alarm=host.writes.alarm,
+            wrote=bool(host.writes.puts) or host.writes.cleared,
+            took_ns=self._engine.took_ns(pending.turn.id),
+        )
+        self.dispatch(TurnEnded(self.clock.now_ms(), pending.turn.id, ending))
+
+    def note_assertion(self, error: BaseException | None) -> None:
+        """Tell a test of an assertion that failed in actor code."""
+        if isinstance(error, AssertionError) and self.on_failed_assertion is not None:
+            self.on_failed_assertion(error)
+
+    def _answer(self, turn: Turn, reply: TurnReply) -> None:
+        pending = self._pending.pop(turn.id, None)
+        if pending is None:
+            return
+        if pending.host is not None:
+            pending.host.ended = True
+        if pending.budget is not None:
+            pending.budget.cancel()
+        if pending.answered is not None:
+            pending.answered(replace(reply, answer=pending.answer, error=pending.error))
+
+    # --- keeping ---------------------------------------------------------------------------
+
+    def _keep(self, effect: CommitTurn) -> None:
+        pending = self._pending.get(effect.turn.id)
+        writes = pending.host.writes if pending is not None and pending.host is not None else None
+        if effect.keep_writes and writes is not None:
+            stored = StoredTurn(effect.turn.instance, effect.row, writes.puts, writes.cleared)
+        else:
+            stored = StoredTurn(effect.turn.instance, effect.row)
+        self._turns.append(stored)
+        self._ended_ids.append(effect.turn.id)
+        if effect.row.alarm is not None:
+            self.on_schedule(effect.row.alarm.fire_at_ms)
+        self._plan_flush()
+
+    def record(self, entry: Entry) -> None:
+        """Write an entry into the journal: with the next turn that is kept, or when all rests."""
+        self._entries.append(entry)
+        if not self._flush_planned and not self._rest_planned:
+            self._rest_planned = True
+            self.loop.call_when_idle(self._flush_at_rest)
+
+    def _flush_at_rest(self) -> None:
+        self._rest_planned = False
+        self.flush()
+
+    def warn(
+        self,
+        code: str,
+        message: str,
+        where: str | None,
+        instance: InstanceId | None = None,
+        turn_id: int | None = None,
+    ) -> None:
+        """Record a warning, once a place."""
+        if (code, where or message) in self._warned:
+            return
+        self._warned.add((code, where or message))
+        data = {"code": code, "message": message, "where": where}
+        self.record(Entry(Kind.WARNING, self.clock.now_ms(), instance, turn_id, data=data))
+
+    def _plan_flush(self) -> None:
+        if not self._flush_planned:
+            self._flush_planned = True
+            self.loop.call_soon(self.flush, context=self.loop.plain_context)
+
+    def position(self) -> dict[str, Any]:
+        """What the store keeps of the clock and the turns, so that a restart goes on from here."""
+        state = self.clock.save()
+        return {
+            "mode": state.mode.value,
+            "rate": state.rate,
+            "now_ms": state.now_ms,
+            "real_at_ms": state.real_at_ms,
+            "turn_id": self.machine.next_turn_id,
+        }
+
+    def flush(self) -> None:
+        """Apply everything that ended since the last time, then tell the machine."""
+        self._flush_planned = False
+        turns, self._turns = self._turns, []
+        ids, self._ended_ids = self._ended_ids, []
+        entries, self._entries = self._entries, []
+        if not turns and not entries:
+            return
+        batch = Batch(turns, entries, self.clock.real_ms(), {META_POSITION: self.position()})
+        try:
+            recorded = self.store.apply(batch)
+        except EdgeemuError as error:
+            self._flush_failed(error, batch, ids)
+            return
+        for turn_id in ids:
+            self.dispatch(TurnCommitted(self.clock.now_ms(), turn_id))
+        for watcher in self.watchers:
+            watcher(recorded)
+
+    def _flush_failed(self, error: EdgeemuError, batch: Batch, ids: list[int]) -> None:
+        """Try the turns one by one, so that one that cannot be stored costs no other its writes."""
+        if len(batch.turns) <= 1:
+            self.store_error = error
+            for turn_id in ids:
+                self.dispatch(CommitFailed(self.clock.now_ms(), turn_id, error.what))
+            return
+        pairs = list(zip(batch.turns, ids, strict=True))
+        for index, (stored, turn_id) in enumerate(pairs):
+            entries = batch.entries if index == 0 else ()
+            self._turns, self._ended_ids, self._entries = [stored], [turn_id], list(entries)
+            self.flush()
+
+    # --- what the engine tells -------------------------------------------------------------
+
+    def blocked(self, scope: Any, took_ms: int) -> None:
+        """A step of a turn held everything up: name it."""
+        host = scope.host
+        turn = self._pending.get(host.turn_id)
+        method = turn.turn.method or turn.turn.kind.value if turn else "the function in front"
+        owner = f"{host.instance}." if host.instance else ""
+        message = (
+            f"{owner}{method} blocked the event loop for {took_ms} ms: nothing else could run; "
+            "await what is slow instead"
+        )
+        data = {
+            "code": "W_BLOCKED_LOOP",
+            "message": message,
+            "where": None,
+            "real_took_ms": took_ms,
+        }
+        entry = Entry(Kind.WARNING, self.clock.now_ms(), host.instance, host.turn_id, data=data)
+        self.loop.call_soon(self.record, entry, context=self.loop.plain_context)
+
+    def _timers_changed(self) -> None:
+        at_ms = self.timers.next_at_ms()
+        if at_ms is not None:
+            self.on_schedule(at_ms)

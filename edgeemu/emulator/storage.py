@@ -1,0 +1,129 @@
+"""The storage control of the facade: list, get, put, delete, export, import, without waking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from edgeemu.codec import decode, encode, from_json, to_json
+from edgeemu.core.overlay import KeyRange
+from edgeemu.emulator import problems
+from edgeemu.emulator.alarms import AlarmControl
+from edgeemu.emulator.shell import Edit
+from edgeemu.emulator.turns import TurnRequests
+from edgeemu.errors import Code, EdgeemuError
+from edgeemu.ids import InstanceId
+from edgeemu.limits import KEY_CHARS_MAX, LIST_PAGE_MAX
+from edgeemu.sdk.errors import CodecError
+from edgeemu.stores.port import Store
+
+EXPORT_FORMAT = 1
+"""The version of the documents that `storage export` writes."""
+
+
+class StorageControl:
+    """Looks at and edits keys from outside. Values are JSON with the codec's tags (design D7)."""
+
+    def __init__(self, turns: TurnRequests, store: Store, alarms: AlarmControl) -> None:
+        self._turns = turns
+        self._shell = turns.shell
+        self._store = store
+        self._alarms = alarms
+
+    def list(self, instance: InstanceId, *, prefix: str = "") -> dict[str, Any]:
+        """Keys and values, in key order."""
+        self._shell.flush()
+        keys = KeyRange(prefix=prefix, limit=LIST_PAGE_MAX)
+        found = self._store.read_range(instance, keys)
+        return {key: to_json(decode(data)) for key, data in found}
+
+    def get(self, instance: InstanceId, key: str) -> Any:
+        """The value under a key.
+
+        Raises:
+            EdgeemuError: `E_KEY_UNKNOWN` if there is none.
+        """
+        self._shell.flush()
+        data = self._store.read(instance, key)
+        if data is None:
+            raise problems.unknown_key(instance, key)
+        return to_json(decode(data))
+
+    async def put(
+        self, instance: InstanceId, key: str, value: Any, *, cause: str = "cli"
+    ) -> dict[str, Any]:
+        """Write a value; an instance that never ran finds it in its first constructor.
+
+        Raises:
+            EdgeemuError: `E_KEY_INVALID`, `E_VALUE_INVALID`.
+        """
+        await self._turns.edit(
+            instance, Edit(puts={self._key(key): self._encode(key, value)}), cause
+        )
+        return {"actor": str(instance), "key": key}
+
+    async def delete(self, instance: InstanceId, key: str, *, cause: str = "cli") -> dict[str, Any]:
+        """Delete a key; whether it was there."""
+        self._shell.flush()
+        existed = self._store.read(instance, self._key(key)) is not None
+        await self._turns.edit(instance, Edit(puts={key: None}), cause)
+        return {"actor": str(instance), "key": key, "deleted": existed}
+
+    def export(self, instance: InstanceId) -> dict[str, Any]:
+        """Keys and alarm of an instance, as one document that `import_` takes."""
+        alarm = self._alarms.of(instance)
+        return {
+            "format": EXPORT_FORMAT,
+            "actor": str(instance),
+            "keys": self.list(instance),
+            "alarm_due_at_ms": None if alarm is None else alarm["due_at_ms"],
+        }
+
+    async def import_(
+        self, instance: InstanceId, document: object, *, cause: str = "cli"
+    ) -> dict[str, Any]:
+        """Replace the keys and the alarm of an instance by those of an exported document.
+
+        Raises:
+            EdgeemuError: `E_VALUE_INVALID` for a document that is none; nothing is changed then.
+        """
+        if not isinstance(document, dict) or document.get("format") != EXPORT_FORMAT:
+            raise _invalid("the document", f'an export has "format": {EXPORT_FORMAT} at its top')
+        keys = document.get("keys")
+        due_at_ms = document.get("alarm_due_at_ms")
+        if not isinstance(keys, dict):
+            raise _invalid("`keys`", "keys are an object: key to value")
+        if due_at_ms is not None and type(due_at_ms) is not int:
+            raise _invalid("`alarm_due_at_ms`", "it is a whole number of ms, or null")
+        puts: Mapping[str, bytes | None] = {
+            self._key(key): self._encode(key, value) for key, value in keys.items()
+        }
+        alarm = self._alarms.write_of(due_at_ms, cause)
+        await self._turns.edit(instance, Edit(puts=puts, clear=True, alarm=alarm), cause)
+        return {"actor": str(instance), "keys": len(puts), "alarm_due_at_ms": due_at_ms}
+
+    def _key(self, key: str) -> str:
+        prefix = self._shell.machine.profile.reserved_key_prefix
+        if not 1 <= len(key) <= KEY_CHARS_MAX or key.startswith(prefix):
+            raise EdgeemuError(
+                Code.KEY_INVALID,
+                what=f"`{key[:80]}` cannot be a key",
+                why=f"a key has 1 to {KEY_CHARS_MAX} characters and does not begin with {prefix}",
+                fix="choose another key",
+            )
+        return key
+
+    def _encode(self, key: str, value: Any) -> bytes:
+        try:
+            return encode(from_json(value))
+        except CodecError as error:
+            raise _invalid(f"the value of `{key}`", str(error)) from None
+
+
+def _invalid(what: str, why: str) -> EdgeemuError:
+    return EdgeemuError(
+        Code.VALUE_INVALID,
+        what=f"{what} cannot be stored",
+        why=why,
+        fix='give JSON; special values carry a tag, such as {"$date": 1893456000000}',
+    )

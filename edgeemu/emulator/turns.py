@@ -1,0 +1,114 @@
+"""Asking for turns from outside, and waiting for them without ever hanging on a frozen clock."""
+
+import asyncio
+from typing import Any
+
+from edgeemu.clock import ClockMode, pause_real_ms
+from edgeemu.core.events import Failure, Outcome, TurnKind
+from edgeemu.emulator import problems
+from edgeemu.emulator.shell import Edit, Shell, TurnReply
+from edgeemu.engines.port import Engine, Waiting
+from edgeemu.ids import InstanceId
+
+_POLL_MS = 2
+
+
+class TurnRequests:
+    """What the parts of the facade share: one way to ask for a turn and to wait for its end.
+
+    Args:
+        shell: that runs the turns.
+        engine: that runs their code.
+        alone: whether nobody else can move the clock meanwhile.
+        io_wait_ms: real ms that a turn may wait on the outside.
+    """
+
+    def __init__(self, shell: Shell, engine: Engine, *, alone: bool, io_wait_ms: int) -> None:
+        self.shell = shell
+        self._engine = engine
+        self._alone = alone
+        self._io_wait_ms = io_wait_ms
+        self._failed_assertion: AssertionError | None = None
+
+    def fail_fast(self) -> None:
+        """Remember the first assertion that fails in actor code."""
+
+        def note(error: AssertionError) -> None:
+            self._failed_assertion = self._failed_assertion or error
+
+        self.shell.on_failed_assertion = note
+
+    def take_failed_assertion(self) -> AssertionError | None:
+        """The assertion that failed in an actor, once."""
+        error, self._failed_assertion = self._failed_assertion, None
+        return error
+
+    async def edit(self, instance: InstanceId, edit: Edit, cause: str) -> None:
+        """Make a change from outside, in its turn; the instance is not woken.
+
+        Raises:
+            EdgeemuError: as `wait_edit`.
+        """
+        future = self.shell.request(instance, TurnKind.EDIT, edit=edit, cause=cause)
+        await self.wait_edit(instance, future)
+
+    def answer_of(self, instance: InstanceId, what: str, reply: TurnReply) -> Any:
+        """What a turn gave back.
+
+        Raises:
+            EdgeemuError: if it failed or did not take place.
+        """
+        if reply.ending is None:
+            raise problems.refused(instance, reply.refused or "")
+        if reply.ending.outcome is Outcome.SUCCEEDED:
+            return reply.answer
+        failed = self.take_failed_assertion()
+        if failed is not None:
+            raise failed
+        failure = reply.ending.failure or Failure("ActorError", "the turn failed")
+        raise problems.actor_failed(instance, what, failure)
+
+    async def wait_reply(self, future: "asyncio.Future[TurnReply]") -> TurnReply:
+        """This waits for a turn to end.
+
+        Raises:
+            EdgeemuError: `E_FROZEN_WAIT` when it waits for time that nobody can move.
+        """
+        if not self._alone:
+            return await future
+        engine = self._engine
+        io_wait_ms = self._io_wait_ms
+        while not future.done():
+            rested = await engine.settle(io_wait_ms)
+            if future.done() or not rested:
+                break
+            waiting = engine.waiting()
+            frozen = self.shell.clock.mode is ClockMode.FROZEN
+            if frozen and not any(item.outside for item in waiting):
+                raise problems.frozen_wait(next(iter(waiting), None), self.shell.clock.now_ms())
+            await pause_real_ms(_POLL_MS)
+        return await future
+
+    async def wait_edit(self, instance: InstanceId, future: "asyncio.Future[TurnReply]") -> None:
+        """This waits for a change from outside to take its turn.
+
+        Raises:
+            EdgeemuError: `E_FROZEN_WAIT` when the turn before it waits on a frozen clock; the
+                change is then withdrawn. `E_ACTOR_FAILED` when it was refused or not kept.
+        """
+        engine, clock = self._engine, self.shell.clock
+        while not future.done():
+            rested = await engine.settle(self._io_wait_ms)
+            if future.done() or not rested:
+                break
+            waiting = self.waiting_of(instance)
+            if clock.mode is ClockMode.FROZEN and not (waiting and waiting.outside):
+                self.shell.withdraw(future)
+                raise problems.busy(instance, waiting, clock.now_ms())
+            await pause_real_ms(_POLL_MS)
+        self.answer_of(instance, "the change", await future)
+
+    def waiting_of(self, instance: InstanceId) -> Waiting | None:
+        """Where the running turn of an instance waits, if one does."""
+        found = [item for item in self._engine.waiting() if item.instance == instance]
+        return found[0] if found else None

@@ -1,0 +1,1 @@
+"""What runs actor code: one port, one engine a language."""

@@ -1,0 +1,192 @@
+"""The port of an engine: what runs actor code of one language, and what that code may ask for.
+
+The engine decides nothing. It loads source, starts a turn when it is told to, reports how the turn
+ended, and forgets an instance. Everything that actor code asks of the world goes through `Host`;
+values cross as encoded bytes, and objects of the engine never leave it.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from edgeemu.core.events import Failure, TurnKind
+from edgeemu.core.overlay import KeyRange
+from edgeemu.ids import InstanceId
+from edgeemu.rng import Random
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRequest:
+    """An HTTP request as plain data: what crosses between engines and the server."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PlainResponse:
+    """An HTTP response as plain data."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+Answer = bytes | PlainResponse | None
+"""What a turn gives back: an encoded value, a response, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to run.
+
+    Attributes:
+        kind: of the turn; None for the function in front.
+        method: for a call.
+        args: for a call: the encoded list of arguments.
+        request: for a fetch and for the function in front.
+        retry_count: for an alarm.
+    """
+
+    kind: TurnKind | None
+    method: str = ""
+    args: bytes = b"[]"
+    request: PlainRequest | None = None
+    retry_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How the code of a turn ended.
+
+    Attributes:
+        answer: what it gave back, if it succeeded.
+        failure: the error, if it did not.
+        hung: whether the watchdog ended it.
+        error: the engine's own error object, for a test that runs in the same process.
+    """
+
+    answer: Answer = None
+    failure: Failure | None = None
+    hung: bool = False
+    error: BaseException | None = None
+
+
+class Host(Protocol):
+    """What actor code may ask for while a turn runs.
+
+    Every call acts at once. After the turn has ended a call raises `ActorError`, and what it wanted
+    to write is discarded.
+    """
+
+    @property
+    def instance(self) -> InstanceId | None:
+        """Whose turn it is; None for the function in front."""
+
+    @property
+    def turn_id(self) -> int:
+        """The number of the turn."""
+
+    def now_ms(self) -> int:
+        """The emulated instant."""
+
+    def random(self) -> Random:
+        """The seeded stream of this turn."""
+
+    def get(self, key: str) -> bytes | None:
+        """The encoded value under a key as the turn sees it."""
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write an encoded value."""
+
+    def delete(self, key: str) -> bool:
+        """Delete a key; whether it was there."""
+
+    def clear(self) -> None:
+        """Delete every key; the alarm stays."""
+
+    def list(self, keys: KeyRange) -> Sequence[tuple[str, bytes]]:
+        """The entries in a range."""
+
+    def get_alarm(self) -> int | None:
+        """The instant of the pending alarm as the turn sees it."""
+
+    def set_alarm(self, when_ms: int | None, where: str | None) -> None:
+        """Set the alarm, or clear it with None; `where` is the `file:line` that did it."""
+
+    def call(self, instance: InstanceId, method: str, args: bytes) -> Awaitable[bytes]:
+        """Call a method of another instance.
+
+        Raises (from the awaitable):
+            ActorError: of the class that the platform's callers see.
+        """
+
+    def fetch(self, instance: InstanceId, request: PlainRequest) -> Awaitable[PlainResponse]:
+        """Send a request to another instance; errors as for `call`."""
+
+    def warn(self, code: str, message: str, where: str | None) -> None:
+        """Tell the user about something risky, once a place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A turn, or the work that it left behind, that waits, and where.
+
+    Attributes:
+        outside: whether it waits on the outside world rather than on virtual time or another turn.
+    """
+
+    turn_id: int
+    instance: InstanceId | None
+    where: str | None
+    outside: bool
+
+
+class Engine(Protocol):
+    """What runs actor code of one language."""
+
+    def load(self) -> None:
+        """Load the project's source beside what is loaded; nothing changes for running code.
+
+        Raises:
+            EdgeemuError: with file, line and a code frame, if it does not load.
+        """
+
+    def swap(self) -> None:
+        """Let everything that starts from now on use what was loaded last."""
+
+    def start(self, host: Host, work: Work, done: Callable[[Result], None]) -> None:
+        """Start a turn; `done` is called once, from the loop, when its code came to its end.
+
+        A turn of kind `INIT` makes the object of the instance and keeps it until `drop`.
+        """
+
+    def stop(self, turn_id: int) -> None:
+        """Stop running the code of a turn; `done` is not called for it any more."""
+
+    def detach(self, turn_id: int) -> None:
+        """Report no more for a turn whose budget is over; its code may run on to nowhere."""
+
+    def took_ns(self, turn_id: int) -> int:
+        """Real nanoseconds that the code of a running turn took so far."""
+
+    def drop(self, instance: InstanceId) -> None:
+        """Forget the object of an instance, and stop the work that its turns left behind."""
+
+    async def settle(self, limit_ms: int) -> bool:
+        """This waits until no code can go on without time, another turn or the outside.
+
+        Args:
+            limit_ms: real ms after which it waits no longer.
+
+        Returns:
+            Whether the code came to rest.
+        """
+
+    def waiting(self) -> list[Waiting]:
+        """What still runs and where it waits, in order of the turns."""
+
+    def close(self) -> None:
+        """Stop everything."""

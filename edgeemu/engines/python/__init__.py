@@ -1,0 +1,1 @@
+"""The engine for Python actors: in the emulator's own process, on its own loop."""

@@ -1,0 +1,434 @@
+"""What Python actor code holds in its hands: `ctx`, `ctx.storage`, `env`, namespaces and stubs.
+
+Calls act when they are called and return an awaitable; errors arrive through it (design D8). Names
+are the platform's in Python spelling, so that an actor can be ported method by method.
+"""
+
+import math
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from datetime import datetime
+from typing import Any, NoReturn
+
+from edgeemu.codec import decode, encode
+from edgeemu.core.overlay import KeyRange
+from edgeemu.core.profile import Profile
+from edgeemu.engines.port import PlainRequest, PlainResponse
+from edgeemu.engines.python.scope import FailedWrite, caller_place, current_scope
+from edgeemu.ids import InstanceId
+from edgeemu.limits import KEY_CHARS_MAX, NAME_CHARS_MAX
+from edgeemu.rng import Random
+from edgeemu.sdk.errors import ActorError, ActorPrivateMethodError
+from edgeemu.sdk.http import Request, Response
+from edgeemu.units import INSTANT_MS_MAX, format_instant, instant_from_datetime
+
+_SECONDS_LIKE_MAX = 100_000_000_000
+"""Below this, milliseconds since the epoch lie before March 1973: rather seconds (spec U48)."""
+
+
+class Done:
+    """An awaitable whose value is there already."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        yield from ()  # A generator is what `await` wants; this one has nothing to wait for.
+        return self._value
+
+
+class FailedRead:
+    """An awaitable that raises."""
+
+    __slots__ = ("_error",)
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        yield from ()  # A generator is what `await` wants; this one has nothing to wait for.
+        raise self._error
+
+
+_NOTHING = Done(None)
+
+
+def _failed_write(error: Exception) -> FailedWrite:
+    failed = FailedWrite(error)
+    current_scope().failed.append(failed)
+    return failed
+
+
+class ActorStorage:
+    """`ctx.storage`: keys, and the alarm. Every write of a turn commits as one, at its end.
+
+    Emulates: `ActorStorage`. Source: spec/telnyx-actors.md section 6.
+    """
+
+    def __init__(self, profile: Profile, root: str) -> None:
+        self._profile = profile
+        self._root = root
+
+    def get(self, key: str, default: Any = None) -> Awaitable[Any]:
+        """The value under `key`, as a new copy, or `default` where there is none."""
+        try:
+            _check_key(key)
+            data = current_scope().host.get(key)
+            return Done(default if data is None else decode(data))
+        except Exception as error:
+            return FailedRead(error)
+
+    def put(self, key: str, value: Any) -> Awaitable[None]:
+        """Write a copy of `value`, taken now (U27)."""
+        try:
+            self._check_write_key(key)
+            current_scope().host.put(key, encode(value))
+        except Exception as error:
+            return _failed_write(error)
+        return _NOTHING
+
+    def delete(self, key: str) -> Awaitable[bool]:
+        """Delete a key; whether it was there."""
+        try:
+            self._check_write_key(key)
+            return Done(current_scope().host.delete(key))
+        except Exception as error:
+            return _failed_write(error)
+
+    def list(
+        self,
+        *,
+        prefix: str = "",
+        start: str | None = None,
+        start_after: str | None = None,
+        end: str | None = None,
+        reverse: bool = False,
+        limit: int | None = None,
+    ) -> Awaitable[dict[str, Any]]:
+        """Keys and values in key order; all bounds apply together (section 6.2).
+
+        Args:
+            prefix: only keys that begin with it.
+            start: lower bound, inclusive.
+            start_after: lower bound, exclusive.
+            end: upper bound, exclusive.
+            reverse: descending order; `limit` then takes from the high end.
+            limit: 1 to the platform's maximum; its default where it is left out.
+
+        Raises (from the awaitable):
+            ValueError: for a limit out of range (U31).
+        """
+        try:
+            keys = self._range(prefix, start, start_after, end, reverse=reverse, limit=limit)
+            found = current_scope().host.list(keys)
+            return Done({key: decode(data) for key, data in found})
+        except Exception as error:
+            return FailedRead(error)
+
+    def _range(
+        self,
+        prefix: str,
+        start: str | None,
+        start_after: str | None,
+        end: str | None,
+        *,
+        reverse: bool,
+        limit: int | None,
+    ) -> KeyRange:
+        profile = self._profile
+        if limit is None:
+            limit = profile.list_limit_default
+        elif type(limit) is not int or not 1 <= limit <= profile.list_limit_max:
+            raise ValueError(f"limit is a whole number from 1 to {profile.list_limit_max}: {limit}")
+        lowers = [start] if start is not None else []
+        if start_after is not None:
+            lowers.append(start_after + "\x00")  # the first key behind it
+        for bound in (prefix, start, start_after, end):
+            if bound is not None and not isinstance(bound, str):
+                raise TypeError(f"a bound of list is a str, not {type(bound).__name__}")
+        lower = max(lowers, default=None)
+        return KeyRange(lower, end, prefix, bool(reverse), limit)
+
+    def delete_all(self) -> Awaitable[None]:
+        """Delete every key at once. A pending alarm stays."""
+        try:
+            current_scope().host.clear()
+        except Exception as error:
+            return _failed_write(error)
+        return _NOTHING
+
+    def set_alarm(self, when: int | float | datetime) -> Awaitable[None]:
+        """Set the one alarm, replacing any earlier one.
+
+        Args:
+            when: milliseconds since the epoch (fractions are cut off, U50), or an aware `datetime`.
+
+        Raises (from the awaitable):
+            TypeError: for anything else, a naive `datetime` included (U49); the alarm stays as is.
+        """
+        try:
+            scope = current_scope()
+            when_ms = _alarm_instant_ms(when)
+            where = caller_place(self._root)
+            if when_ms < _SECONDS_LIKE_MAX and when_ms > 0:
+                message = (
+                    f"set_alarm({when!r}) looks like seconds: as milliseconds that is "
+                    f"{format_instant(when_ms)}, so the alarm is due at once"
+                )
+                scope.host.warn("W_ALARM_SECONDS", message, where)
+            scope.host.set_alarm(when_ms, where)
+        except Exception as error:
+            return _failed_write(error)
+        return _NOTHING
+
+    def get_alarm(self) -> Awaitable[int | None]:
+        """When the alarm is due, in ms since the epoch, or None; None inside its own delivery."""
+        try:
+            return Done(current_scope().host.get_alarm())
+        except Exception as error:
+            return FailedRead(error)
+
+    def delete_alarm(self) -> Awaitable[None]:
+        """Clear the alarm, and with it the redeliveries that are left."""
+        try:
+            current_scope().host.set_alarm(None, caller_place(self._root))
+        except Exception as error:
+            return _failed_write(error)
+        return _NOTHING
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(_missing("ctx.storage", name, "transaction transaction_sync sql"))
+
+    def _check_write_key(self, key: str) -> None:
+        _check_key(key)
+        prefix = self._profile.reserved_key_prefix
+        if key.startswith(prefix):
+            raise ActorError(f"keys that begin with {prefix} belong to the runtime: {key!r}")
+
+
+class ActorContext:
+    """`self.ctx`: who the instance is, its storage, its time and its randomness.
+
+    Emulates: `ActorContext`. Source: spec/telnyx-actors.md section 5.
+    """
+
+    def __init__(self, instance: InstanceId, storage: ActorStorage) -> None:
+        self._instance = instance
+        self._storage = storage
+
+    @property
+    def id(self) -> str:
+        """The name of the instance, verbatim."""
+        return self._instance.name
+
+    @property
+    def storage(self) -> ActorStorage:
+        """The private durable storage."""
+        return self._storage
+
+    @property
+    def random(self) -> Random:
+        """Random numbers from the run's seed: the same run draws the same."""
+        return current_scope().host.random()
+
+    def now_ms(self) -> int:
+        """The emulated instant, in ms since the epoch."""
+        return current_scope().host.now_ms()
+
+    def set_alarm(self, when: int | float | datetime) -> Awaitable[None]:
+        """The same as `storage.set_alarm`."""
+        return self._storage.set_alarm(when)
+
+    def block_concurrency_while(self, function: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+        """Run `function` before any other turn of the instance; meant for the constructor.
+
+        In the constructor it runs, and is waited for, right after the constructor returns, inside
+        the same activation (U21). Elsewhere it runs inside the current turn (U22).
+        """
+        scope = current_scope()
+        if scope.in_constructor:
+            scope.init.append(function)
+            return _NOTHING
+        return function()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(_missing("ctx", name, "count broadcast sockets"))
+
+
+def _missing(holder: str, name: str, later: str) -> str:
+    if name in later.split():
+        return f"{holder}.{name} is not emulated in this version of edgeemu (docs/differences.md)"
+    return f"{holder} has no attribute {name!r}"
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, str):
+        raise TypeError(f"a key is a str, not {type(key).__name__}")
+    if not 1 <= len(key) <= KEY_CHARS_MAX:
+        raise TypeError(f"a key has from 1 to {KEY_CHARS_MAX} characters, not {len(key)}")
+
+
+def _alarm_instant_ms(when: object) -> int:
+    if isinstance(when, datetime):
+        if when.tzinfo is None:
+            raise TypeError("set_alarm takes an aware datetime: this one has no time zone")
+        return instant_from_datetime(when)
+    if isinstance(when, bool) or not isinstance(when, int | float):
+        raise TypeError(
+            f"set_alarm takes milliseconds since the epoch or an aware datetime, "
+            f"not {type(when).__name__}"
+        )
+    if not math.isfinite(when) or abs(when) > INSTANT_MS_MAX:
+        raise TypeError(f"set_alarm takes a finite instant up to {INSTANT_MS_MAX} ms: {when}")
+    return math.floor(when)
+
+
+# --- other actors ------------------------------------------------------------------------------
+
+
+class _RemoteValue:
+    """The awaitable of a call: the encoded answer, decoded for this caller alone."""
+
+    __slots__ = ("_answer", "_read")
+
+    def __init__(self, answer: Awaitable[Any], read: Callable[[Any], Any]) -> None:
+        self._answer = answer
+        self._read = read
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        answer = yield from self._answer.__await__()
+        return self._read(answer)
+
+
+class Stub:
+    """A handle on one instance; making it starts nothing. Any name can be called on it.
+
+    Emulates: `ActorStub`. Source: spec/telnyx-actors.md section 4.
+    """
+
+    def __init__(self, instance: InstanceId) -> None:
+        self._instance = instance
+
+    @property
+    def id(self) -> str:
+        """The name of the instance, exactly as given."""
+        return self._instance.name
+
+    def fetch(self, request: Request | str) -> Awaitable[Response]:
+        """Send a request to the actor's `fetch`."""
+        try:
+            plain = plain_request(request)
+            return _RemoteValue(current_scope().host.fetch(self._instance, plain), rich_response)
+        except Exception as error:
+            return FailedRead(error)
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+
+        def method(*args: Any) -> Awaitable[Any]:
+            try:
+                if name.startswith("_"):
+                    raise ActorPrivateMethodError(f"{name} is private: its name starts with _")
+                data = encode(list(args))
+                return _RemoteValue(current_scope().host.call(self._instance, name, data), decode)
+            except Exception as error:
+                return FailedRead(error)
+
+        method.__name__ = name
+        return method
+
+    def __repr__(self) -> str:
+        return f"<stub of {self._instance}>"
+
+
+class Namespace:
+    """`env.<BINDING>`: reaches every instance of one type by name."""
+
+    def __init__(self, type_name: str) -> None:
+        self._type = type_name
+
+    def id_from_name(self, name: str, *, location_hint: str | None = None) -> Stub:
+        """A stub for the instance of that name; `location_hint` is accepted and ignored.
+
+        Raises:
+            TypeError: for an empty name or one that is no string (U15).
+        """
+        del location_hint
+        if type(name) is not str or not 1 <= len(name) <= NAME_CHARS_MAX:
+            raise TypeError(f"a name is a str of 1 to {NAME_CHARS_MAX} characters: {name!r}")
+        return Stub(InstanceId(self._type, name))
+
+    def new_unique_id(self, *, location_hint: str | None = None) -> Stub:
+        """Fails, as it does on the platform today (U16)."""
+        del location_hint
+        raise ActorError(
+            "new_unique_id fails on the platform today (a known defect): "
+            "make up a name and use id_from_name"
+        )
+
+
+class Secrets:
+    """`env.SECRETS`: secrets by handle, from the configuration and the `.env` file."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+
+    def get(self, handle: str) -> Awaitable[str]:
+        """The secret of that handle.
+
+        Raises (from the awaitable):
+            ActorError: naming the handle, if there is none (U5).
+        """
+        if handle in self._values:
+            return Done(self._values[handle])
+        return FailedRead(ActorError(f"there is no secret {handle!r}"))
+
+
+class Env:
+    """`env`: what the configuration binds, by name."""
+
+    def __init__(self, bindings: Mapping[str, Any]) -> None:
+        self.__dict__.update(bindings)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        known = ", ".join(sorted(self.__dict__)) or "nothing"
+        raise AttributeError(f"env has no binding {name!r}; the configuration binds: {known}")
+
+
+# --- requests and responses as plain data ------------------------------------------------------
+
+
+def plain_request(request: Request | str) -> PlainRequest:
+    """A request as it crosses to another engine."""
+    if isinstance(request, str):
+        request = Request(request)
+    if not isinstance(request, Request):
+        raise TypeError(f"fetch takes a Request or a URL, not {type(request).__name__}")
+    headers = tuple(request.headers.items())
+    return PlainRequest(request.method, request.url, headers, request.body)
+
+
+def rich_request(plain: PlainRequest) -> Request:
+    """A request as actor code sees it."""
+    return Request(plain.url, method=plain.method, headers=plain.headers, body=plain.body)
+
+
+def plain_response(response: object) -> PlainResponse:
+    """A response as it crosses to another engine or to the server.
+
+    Raises:
+        TypeError: for anything but a `Response`.
+    """
+    if not isinstance(response, Response):
+        raise TypeError(
+            f"fetch must return a Response, not {type(response).__name__}; "
+            "for JSON return Response.json(value)"
+        )
+    return PlainResponse(response.status, tuple(response.headers.items()), response.body)
+
+
+def rich_response(plain: PlainResponse) -> Response:
+    """A response as actor code sees it."""
+    return Response(plain.body, status=plain.status, headers=plain.headers)

@@ -1,0 +1,362 @@
+"""The Python engine: makes objects, runs their methods as tasks, and tells how each ended."""
+
+import inspect
+import traceback
+from asyncio import Future, Task
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from edgeemu.codec import decode, encode
+from edgeemu.core.events import Failure, TurnKind
+from edgeemu.core.profile import Profile
+from edgeemu.engines.port import Answer, Host, Result, Waiting, Work
+from edgeemu.engines.python.context import (
+    ActorContext,
+    ActorStorage,
+    Env,
+    plain_response,
+    rich_request,
+)
+from edgeemu.engines.python.loader import LoadedCode, ProjectLoader
+from edgeemu.engines.python.loop import EmulatorLoop, Steps, World
+from edgeemu.engines.python.scope import Scope, relative_file
+from edgeemu.engines.python.watchdog import HangInterrupt
+from edgeemu.ids import InstanceId
+from edgeemu.sdk.actor import AlarmInfo, StatefulActor
+from edgeemu.sdk.errors import (
+    ActorError,
+    ActorHangError,
+    ActorOutputGateError,
+    ActorPrivateMethodError,
+    ActorUnknownMethodError,
+    CodecError,
+)
+from edgeemu.sdk.http import Response
+
+_NOT_FOUND = Response("Not found: the main module has no fetch function", status=404)
+
+
+class PythonEngine:
+    """Runs Python actors in the emulator's process.
+
+    Args:
+        loop: the loop on which everything runs.
+        world: clock and timers of the emulator.
+        loader: of the project's modules.
+        profile: the platform's rules.
+        actor_env: what `self.env` binds in actors.
+        front_env: what `env` binds in the function in front.
+        watchdog_ms: real ms that one step may take; 0 for no watchdog.
+    """
+
+    def __init__(
+        self,
+        *,
+        loop: EmulatorLoop,
+        world: World,
+        loader: ProjectLoader,
+        profile: Profile,
+        actor_env: Mapping[str, Any],
+        front_env: Mapping[str, Any],
+        watchdog_ms: int,
+    ) -> None:
+        self._loop = loop
+        self._loader = loader
+        self._profile = profile
+        self._actor_env = actor_env
+        self._front_env = front_env
+        self._steps = Steps(world, watchdog_ms)
+        loop.attach(world, self._steps)
+        self._loaded: LoadedCode | None = None
+        self._code: LoadedCode | None = None
+        self._objects: dict[InstanceId, Any] = {}
+        self._scopes: dict[int, Scope] = {}
+        self._storage = ActorStorage(profile, loader.root)
+
+    # --- code ------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Load the project's source beside what runs."""
+        self._steps.time.patch_imports()
+        try:
+            self._loaded = self._loader.load()
+        finally:
+            self._steps.time.unpatch_imports()
+
+    def swap(self) -> None:
+        """Let everything that starts from now on use what was loaded last."""
+        if self._loaded is not None:
+            self._code, self._loaded = self._loaded, None
+            self._loader.publish(self._code)
+
+    def replace_project(
+        self, loader: ProjectLoader, actor_env: Mapping[str, Any], front_env: Mapping[str, Any]
+    ) -> None:
+        """Load from a changed configuration from now on."""
+        self._loader.withdraw()
+        self._loader = loader
+        self._actor_env = actor_env
+        self._front_env = front_env
+
+    # --- turns -----------------------------------------------------------------------------
+
+    def start(self, host: Host, work: Work, done: Callable[[Result], None]) -> None:
+        """Start a turn; `done` is called once, outside of every step."""
+        scope = Scope(host)
+        self._scopes[host.turn_id] = scope
+        body = self._front(work) if work.kind is None else self._turn(scope, host, work)
+        task = self._loop.create_actor_task(scope, body)
+        scope.main = task
+
+        def report(ended: Task[Any]) -> None:
+            if not scope.stopped:
+                done(self._result(scope, ended))
+            self._sweep(scope)
+
+        task.add_done_callback(report, context=self._loop.plain_context)
+
+    def stop(self, turn_id: int) -> None:
+        """Stop the code of a turn; its main task goes on nowhere."""
+        scope = self._scopes.pop(turn_id, None)
+        if scope is not None:
+            scope.stopped = True
+            for task in list(scope.tasks):
+                task.cancel()
+
+    def detach(self, turn_id: int) -> None:
+        """Report no more for a turn whose budget is over; its code may run on to nowhere (U11)."""
+        scope = self._scopes.get(turn_id)
+        if scope is not None:
+            scope.stopped = True
+
+    def drop(self, instance: InstanceId) -> None:
+        """Forget the object of an instance, and stop the work that its turns left behind."""
+        self._objects.pop(instance, None)
+        for turn_id, scope in list(self._scopes.items()):
+            if scope.host.instance == instance and (scope.main is None or scope.main.done()):
+                self.stop(turn_id)
+
+    async def settle(self, limit_ms: int) -> bool:
+        """This waits until no code can go on by itself, at most `limit_ms` real ms; whether so."""
+        return await self._loop.wait_idle(limit_ms)
+
+    def close(self) -> None:
+        """Stop everything."""
+        for turn_id in list(self._scopes):
+            self.stop(turn_id)
+        self._objects.clear()
+        self._loader.withdraw()
+        self._steps.close()
+
+    def took_ns(self, turn_id: int) -> int:
+        """Real nanoseconds that the steps of a turn took so far."""
+        scope = self._scopes.get(turn_id)
+        return scope.took_ns if scope else 0
+
+    def _sweep(self, scope: Scope) -> None:
+        """Forget a turn whose last task has ended."""
+        left = [task for task in scope.tasks if not task.done()]
+        if not left:
+            self._scopes.pop(scope.host.turn_id, None)
+            return
+        for task in left:
+            task.add_done_callback(lambda _: self._sweep(scope), context=self._loop.plain_context)
+
+    def _class_of(self, instance: InstanceId) -> type[Any]:
+        if self._code is None:
+            raise ActorError("no code is loaded")
+        return self._code.classes[instance.type]
+
+    async def _turn(self, scope: Scope, host: Host, work: Work) -> Answer:
+        instance = host.instance
+        if instance is None:
+            raise ActorError("a turn needs an instance")
+        answer: Answer = None
+        if work.kind is TurnKind.INIT:
+            await self._construct(scope, instance)
+        else:
+            target = self._objects[instance]
+            if work.kind is TurnKind.ALARM:
+                await _settled(target.alarm(AlarmInfo(work.retry_count)))
+            elif work.kind is TurnKind.FETCH and work.request is not None:
+                answer = plain_response(await _settled(target.fetch(rich_request(work.request))))
+            else:
+                answer = await self._call(scope, target, work)
+        for failed in scope.failed:
+            if not failed.seen:
+                text = f"{type(failed.error).__name__}: {failed.error}"
+                gate = ActorOutputGateError(f"a write that was not awaited failed: {text}")
+                raise scope.refuse(gate) from failed.error
+        return answer
+
+    async def _call(self, scope: Scope, target: Any, work: Work) -> bytes:
+        try:
+            method = self._method(target, work.method)
+        except ActorError as error:
+            raise scope.refuse(error) from None
+        result = await _settled(method(*decode_args(work.args)))
+        try:
+            return encode(result)
+        except CodecError as error:
+            raise scope.refuse(error) from None
+
+    async def _construct(self, scope: Scope, instance: InstanceId) -> None:
+        made = self._class_of(instance)
+        scope.in_constructor = True
+        try:
+            target = made(ActorContext(instance, self._storage), Env(self._actor_env))
+        finally:
+            scope.in_constructor = False
+        for function in scope.init:
+            await function()
+        if not hasattr(target, "ctx"):
+            raise ActorError(f"{made.__name__}.__init__ must call super().__init__(ctx, env) first")
+        self._objects[instance] = target
+
+    async def _front(self, work: Work) -> Answer:
+        front = self._code.front if self._code else None
+        if front is None or work.request is None:
+            return plain_response(_NOT_FOUND)
+        result = front(rich_request(work.request), Env(self._front_env))
+        return plain_response(await _settled(result))
+
+    def _method(self, target: Any, name: str) -> Callable[..., Any]:
+        """The method that a caller may invoke (spec/telnyx-actors.md section 3.1).
+
+        Raises:
+            ActorPrivateMethodError: for a name with the private prefix.
+            ActorUnknownMethodError: for the special names, those of the base classes, properties
+                and names that are not there (U6); the message offers what is.
+        """
+        if name.startswith(self._profile.private_prefix):
+            raise ActorPrivateMethodError(
+                f"{name} is private: a name that starts with "
+                f"{self._profile.private_prefix} cannot be called through a stub"
+            )
+        callable_names = public_methods(type(target))
+        if name in callable_names:
+            method: Callable[..., Any] = getattr(target, name)
+            return method
+        near = get_close_matches(name, callable_names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"it has: {', '.join(callable_names)}"
+        raise ActorUnknownMethodError(f"{type(target).__name__} has no method {name}; {hint}")
+
+    # --- how it ended ----------------------------------------------------------------------
+
+    def _result(self, scope: Scope, task: Task[Any]) -> Result:
+        if task.cancelled():
+            failure = Failure("CancelledError", "the turn cancelled itself", None)
+            return Result(failure=failure)
+        error = task.exception()
+        if error is None:
+            return Result(answer=task.result())
+        if isinstance(error, HangInterrupt):
+            where = self.place_in(error)
+            shown = ActorHangError(f"the code ran on without waiting and was stopped at {where}")
+            failure = Failure("ActorHangError", str(shown), where)
+            return Result(failure=failure, hung=True, error=shown)
+        return Result(failure=self._failure(scope, error), error=error)
+
+    def _failure(self, scope: Scope, error: BaseException) -> Failure:
+        """An error of actor code as the core and the journal know it."""
+        name = error.name if isinstance(error, ActorError) else type(error).__name__
+        own = error is not scope.refused
+        return Failure(name, str(error), self.place_in(error), self.trace_of(error), own)
+
+    def place_in(self, error: BaseException) -> str | None:
+        """The `file:line` of the innermost frame of the project in an error."""
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename.startswith(self._loader.root):
+                return f"{relative_file(frame.filename, self._loader.root)}:{frame.lineno}"
+        return None
+
+    def trace_of(self, error: BaseException) -> str:
+        """The frames of the project in an error, as text: the user's own first and only."""
+        root = self._loader.root
+        lines = []
+        for frame in traceback.extract_tb(error.__traceback__):
+            if frame.filename.startswith(root):
+                file = relative_file(frame.filename, root)
+                lines.append(f"  {file}:{frame.lineno} in {frame.name}\n    {frame.line}")
+        return "\n".join(lines)
+
+    # --- where it waits --------------------------------------------------------------------
+
+    def waiting(self) -> list[Waiting]:
+        """What still runs and where it waits, in order of the turns."""
+        found = []
+        for turn_id, scope in sorted(self._scopes.items()):
+            for task in scope.tasks:
+                if not task.done():
+                    outside = _waits_outside(scope, task)
+                    where = self._place_of_task(task)
+                    found.append(Waiting(turn_id, scope.host.instance, where, outside))
+        return found
+
+    def _place_of_task(self, task: Task[Any]) -> str | None:
+        """The innermost line of the project on the way to what the task waits for."""
+        place = None
+        waits: Any = task.get_coro()
+        while waits is not None:
+            frame = getattr(waits, "cr_frame", None) or getattr(waits, "gi_frame", None)
+            if frame is not None and frame.f_code.co_filename.startswith(self._loader.root):
+                file = relative_file(frame.f_code.co_filename, self._loader.root)
+                place = f"{file}:{frame.f_lineno}"
+            waits = getattr(waits, "cr_await", None) or getattr(waits, "gi_yieldfrom", None)
+        return place
+
+
+async def _settled(value: Any) -> Any:
+    """The value of a method that may or may not be `async`."""
+    return await value if inspect.isawaitable(value) else value
+
+
+def decode_args(data: bytes) -> list[Any]:
+    """The positional arguments of a call."""
+    args = decode(data)
+    if not isinstance(args, list):
+        raise ActorError("arguments are a list")
+    return args
+
+
+def public_methods(made: type[Any]) -> list[str]:
+    """The methods that a stub may call on an actor class, in order of their names."""
+    names = set()
+    for base in made.__mro__:
+        if base in (StatefulActor, object):
+            continue
+        for name, value in vars(base).items():
+            if not name.startswith("_") and inspect.isfunction(inspect.unwrap(value)):
+                names.add(name)
+    return sorted(names - {"alarm", "fetch", "web_socket"})
+
+
+def _waits_outside(scope: Scope, task: Task[Any]) -> bool:
+    """Whether what a task waits for is resolved by the outside world.
+
+    A lock or an event is resolved by another task of the turn, unless the turn has a connection
+    open: network libraries wake their readers through events.
+    """
+    future: Future[Any] | None = getattr(task, "_fut_waiter", None)
+    while isinstance(future, Task):
+        future = getattr(future, "_fut_waiter", None)
+    if future is None:
+        return False
+    if getattr(future, "outside", False):
+        return True
+    open_connections = any(not transport.is_closing() for transport in scope.transports)
+    return open_connections and _made_by_lock(task)
+
+
+def _made_by_lock(task: Task[Any]) -> bool:
+    waits: Any = task.get_coro()
+    last: Any = None
+    while waits is not None:
+        frame = getattr(waits, "cr_frame", None) or getattr(waits, "gi_frame", None)
+        last = frame if frame is not None else last
+        waits = getattr(waits, "cr_await", None) or getattr(waits, "gi_yieldfrom", None)
+    return last is not None and last.f_globals.get("__name__") in (
+        "asyncio.locks",
+        "asyncio.queues",
+    )

@@ -1,0 +1,276 @@
+"""Loading a project's Python modules, again and again, beside what is loaded already.
+
+Promise: a load that fails changes nothing. Source is always compiled afresh: a cached `.pyc` is
+trusted by size and whole seconds, and would hide a save made in the same second.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from edgeemu.engines.python.scope import relative_file
+from edgeemu.errors import Code, EdgeemuError
+from edgeemu.sdk.actor import StatefulActor
+
+_FRAME_LINES = 2
+"""Lines of source shown above and below an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActorSource:
+    """Where the class of an actor type is."""
+
+    type: str
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCode:
+    """One generation of a project's code.
+
+    Attributes:
+        classes: actor type to class.
+        front: the `fetch` function of `main`, if it has one.
+        modules: every module of the project that was loaded, by name.
+    """
+
+    classes: dict[str, type[Any]]
+    front: Any
+    modules: dict[str, ModuleType]
+
+
+class _FreshLoader(importlib.machinery.SourceFileLoader):
+    """Compiles the source each time and leaves no `.pyc` behind."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class _ProjectFinder(importlib.abc.MetaPathFinder):
+    """Finds modules of the project: under its root and beside `main`.
+
+    Args:
+        folders: where top-level modules may lie, in order.
+        packages: folders without `__init__.py` that may be packages; any other such folder might
+            hide an installed package of the same name.
+    """
+
+    def __init__(self, folders: Sequence[Path], packages: Sequence[str]) -> None:
+        self._folders = [str(folder) for folder in folders]
+        self._packages = frozenset(packages)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        del target
+        top = fullname.partition(".")[0]
+        if path is None and (top in sys.stdlib_module_names or top == "edgeemu"):
+            return None
+        for folder in self._folders if path is None else path:
+            details = (_FreshLoader, importlib.machinery.SOURCE_SUFFIXES)
+            finder = importlib.machinery.FileFinder(folder, details)
+            spec = finder.find_spec(fullname)
+            if spec is None:
+                continue
+            if spec.loader is not None or path is not None or fullname in self._packages:
+                return spec
+        return None
+
+
+class ProjectLoader:
+    """Loads the modules of one project.
+
+    Args:
+        root: the project's folder.
+        main: the entry module's file.
+        actors: the actor types and the files of their classes.
+    """
+
+    def __init__(self, root: Path, main: Path, actors: Sequence[ActorSource]) -> None:
+        self._root = root.resolve()
+        self._main = main.resolve()
+        self._actors = actors
+        folders = list(dict.fromkeys([self._main.parent, self._root]))
+        self._finder = _ProjectFinder(folders, self._package_names())
+
+    @property
+    def root(self) -> str:
+        """The project's folder, resolved."""
+        return str(self._root)
+
+    def load(self) -> LoadedCode:
+        """Load everything afresh.
+
+        Raises:
+            EdgeemuError: `E_PROJECT_SYNTAX`, `E_PROJECT_IMPORT` or `E_CLASS_MISSING`.
+        """
+        with self._isolated() as modules:
+            main = self._import(self._main)
+            classes = {actor.type: self._class_of(actor) for actor in self._actors}
+            front = getattr(main, "fetch", None)
+            packages = {
+                name: sys.modules[name] for name in self._package_names() if name in sys.modules
+            }
+            return LoadedCode(classes, front, {**packages, **modules()})
+
+    def publish(self, code: LoadedCode) -> None:
+        """Let imports that run later, inside functions, find this generation."""
+        self.withdraw()
+        sys.modules.update(code.modules)
+        sys.meta_path.append(self._finder)
+
+    def withdraw(self) -> None:
+        """Take what `publish` did back."""
+        for name in self._project_modules():
+            del sys.modules[name]
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
+
+    def _project_modules(self) -> dict[str, ModuleType]:
+        prefix = str(self._root)
+        found = {}
+        for name, module in list(sys.modules.items()):
+            spec = getattr(module, "__spec__", None)
+            origin = getattr(spec, "origin", None)
+            ours = isinstance(getattr(spec, "loader", None), _FreshLoader)
+            if ours and isinstance(origin, str) and origin.startswith(prefix):
+                found[name] = module
+        return found
+
+    @contextmanager
+    def _isolated(self) -> Iterator[Any]:
+        """Import as if no module of a project had been imported; afterwards all is as before."""
+        before = {
+            name: module
+            for name, module in sys.modules.items()
+            if isinstance(getattr(getattr(module, "__spec__", None), "loader", None), _FreshLoader)
+            or name in self._package_names()
+        }
+        for name in before:
+            del sys.modules[name]
+        meta_path = list(sys.meta_path)
+        sys.meta_path.insert(0, self._finder)
+        try:
+            yield self._project_modules
+        finally:
+            sys.meta_path[:] = meta_path
+            for name in [*self._project_modules(), *self._package_names()]:
+                sys.modules.pop(name, None)
+            sys.modules.update(before)
+
+    def _package_names(self) -> list[str]:
+        """The packages above the entry modules, such as `src`: folders, so namespaces at most."""
+        names: set[str] = set()
+        for file in (self._main, *(actor.file.resolve() for actor in self._actors)):
+            parts = self._module_name(file).split(".")[:-1]
+            names.update(".".join(parts[: count + 1]) for count in range(len(parts)))
+        return sorted(names)
+
+    def _module_name(self, file: Path) -> str:
+        return ".".join(file.relative_to(self._root).with_suffix("").parts)
+
+    def _import(self, file: Path) -> ModuleType:
+        name = self._module_name(file)
+        try:
+            if not all(part.isidentifier() for part in name.split(".")):
+                return self._import_alone(name, file)
+            return importlib.import_module(name)
+        except SyntaxError as error:
+            raise self._syntax_error(error) from None
+        except Exception as error:
+            raise self._import_error(error) from None
+
+    def _import_alone(self, name: str, file: Path) -> ModuleType:
+        """A module in folders whose names are no identifiers: it can have no relative imports."""
+        if name in sys.modules:
+            return sys.modules[name]
+        loader = _FreshLoader(name, str(file))
+        spec = importlib.util.spec_from_file_location(name, file, loader=loader)
+        if spec is None:
+            raise ImportError(f"cannot load {file}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        loader.exec_module(module)
+        return module
+
+    def _class_of(self, actor: ActorSource) -> type[Any]:
+        module = self._import(actor.file.resolve())
+        found = getattr(module, actor.type, None)
+        if isinstance(found, type) and issubclass(found, StatefulActor):
+            return found
+        file = relative_file(str(actor.file.resolve()), self.root)
+        others = sorted(
+            name
+            for name, value in vars(module).items()
+            if isinstance(value, type)
+            and issubclass(value, StatefulActor)
+            and value is not StatefulActor
+        )
+        listed = ", ".join(others) or "no actor class"
+        if found is not None:
+            what = f"`{actor.type}` in {file} is not an actor class"
+            why = "an actor is a class that derives from edgeemu.StatefulActor"
+        else:
+            what = f"{file} has no class `{actor.type}`"
+            why = f"[[actors]] declares the type `{actor.type}`; the file has: {listed}"
+        raise EdgeemuError(
+            Code.CLASS_MISSING,
+            what=what,
+            why=why,
+            fix=f"write `class {actor.type}(StatefulActor)` there, or mend `type` in [[actors]]",
+        )
+
+    def _syntax_error(self, error: SyntaxError) -> EdgeemuError:
+        file = relative_file(error.filename or "?", self.root)
+        return EdgeemuError(
+            Code.PROJECT_SYNTAX,
+            what=f"{file} has a syntax error at line {error.lineno}: {error.msg}",
+            why="Python cannot read the file",
+            fix=f"mend {file}:{error.lineno}",
+            detail=code_frame(error.filename, error.lineno, error.offset),
+        )
+
+    def _import_error(self, error: Exception) -> EdgeemuError:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if frame.filename.startswith(self.root)]
+        frame = own[-1] if own else None
+        where = "the project" if frame is None else relative_file(frame.filename, self.root)
+        line = None if frame is None else frame.lineno
+        name = type(error).__name__
+        fix = "mend the line shown below"
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            fix = f"install `{error.name}` beside edgeemu, or mend the import"
+        return EdgeemuError(
+            Code.PROJECT_IMPORT,
+            what=f"{where}{'' if line is None else f' line {line}'} cannot be imported",
+            why=f"{name}: {error}",
+            fix=fix,
+            detail=code_frame(frame.filename if frame else None, line, None),
+        )
+
+
+def code_frame(filename: str | None, line: int | None, column: int | None) -> str | None:
+    """A few numbered lines of source around a line, with a mark under a column (1 is the first)."""
+    if filename is None or line is None:
+        return None
+    try:
+        lines = Path(filename).read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return None
+    shown = []
+    for number in range(max(1, line - _FRAME_LINES), min(len(lines), line + _FRAME_LINES) + 1):
+        mark = ">" if number == line else " "
+        shown.append(f"{mark} {number:4d} | {lines[number - 1]}")
+        if number == line and column:
+            shown.append(f"       | {' ' * (column - 1)}^")
+    return "\n".join(shown) or None

@@ -1,0 +1,342 @@
+"""The event loop: real time for the tool, virtual time for actor code, told apart by context.
+
+Promise: `asyncio.sleep`, `timeout`, `wait_for`, `call_later` and `loop.time()` follow the emulated
+clock inside actor code, and the real one everywhere else. Each step of actor code, from where it
+goes on to where it waits next, runs between `Steps.enter` and `Steps.leave`, so that nothing of
+the fake time reaches the tool.
+
+Tried and dropped: a second loop for actor code (two loops in one thread cannot wait for one
+another without polling); patching `asyncio.sleep` (libraries call `loop.call_later`).
+"""
+
+import asyncio
+import sys
+from asyncio import Future, Task, events
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import Context, copy_context
+from math import ceil
+from types import TracebackType
+from typing import Any, Protocol
+
+from edgeemu.clock import ActorTime, EmulatorClock, stopwatch_ns
+from edgeemu.core.timers import Timer, Timers
+from edgeemu.engines.python.scope import Scope, current
+from edgeemu.engines.python.watchdog import HangInterrupt, Watchdog
+from edgeemu.limits import BLOCKING_STEP_MS
+
+_INSIDE_MODULES = frozenset(
+    {
+        "asyncio.locks",
+        "asyncio.mixins",
+        "asyncio.queues",
+        "asyncio.taskgroups",
+        "asyncio.tasks",
+        "asyncio.timeouts",
+        "edgeemu.emulator.hosts",
+    }
+)
+"""Modules whose futures are resolved by virtual time, the emulator or the turn's own tasks."""
+
+
+class ActorFuture(Future[Any]):
+    """A future made inside actor code, which knows whether the outside world resolves it."""
+
+    outside: bool = False
+
+
+class World(Protocol):
+    """What the steps of actor code need of the emulator."""
+
+    clock: EmulatorClock
+    timers: Timers
+
+    def blocked(self, scope: Scope, took_ms: int) -> None:
+        """A step of a turn held the whole loop for `took_ms` real ms."""
+
+
+class Steps:
+    """What happens around each step of actor code."""
+
+    def __init__(self, world: World, watchdog_ms: int) -> None:
+        self._world = world
+        self._time = ActorTime(world.clock)
+        self._watchdog = Watchdog(watchdog_ms)
+        self._started_ns = 0
+
+    @property
+    def time(self) -> ActorTime:
+        """The fake time."""
+        return self._time
+
+    def enter(self) -> None:
+        """A step starts: time is fake and the watchdog looks."""
+        self._time.enter(self._world.clock.now_ms())
+        self._started_ns = stopwatch_ns()
+        self._watchdog.arm(self._started_ns)
+
+    def leave(self, scope: Scope) -> bool:
+        """The step is over; whether the watchdog ended it."""
+        hung = self._watchdog.disarm()
+        took_ns = stopwatch_ns() - self._started_ns
+        self._time.leave()
+        scope.took_ns += took_ns
+        if took_ns > BLOCKING_STEP_MS * 1_000_000:
+            self._world.blocked(scope, took_ns // 1_000_000)
+        return hung
+
+    def run(self, scope: Scope, function: Callable[..., Any], *args: Any) -> None:
+        """Run a plain callback of actor code as a step; the loop reports what it raises."""
+        self.enter()
+        try:
+            function(*args)
+        except HangInterrupt:
+            pass  # Reported by `blocked`; the turn itself is ended by its budget.
+        finally:
+            self.leave(scope)
+
+    def close(self) -> None:
+        """Stop the watchdog."""
+        self._watchdog.close()
+
+
+class Stepper(Coroutine[Any, Any, Any]):
+    """A coroutine of actor code, each step of which runs between `enter` and `leave`."""
+
+    __slots__ = ("_coroutine", "_scope", "_steps")
+
+    def __init__(self, steps: Steps, scope: Scope, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._steps = steps
+        self._scope = scope
+        self._coroutine = coroutine
+
+    def send(self, value: Any) -> Any:
+        """Go on to where the code waits next."""
+        self._steps.enter()
+        try:
+            return self._coroutine.send(value)
+        finally:
+            self._steps.leave(self._scope)
+
+    def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Any:
+        """Go on with an error where the code waits."""
+        self._steps.enter()
+        try:
+            if val is None and tb is None:
+                return self._coroutine.throw(typ)
+            return self._coroutine.throw(typ, val, tb)
+        finally:
+            self._steps.leave(self._scope)
+
+    def close(self) -> None:
+        """Give the coroutine up."""
+        self._coroutine.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._coroutine.__await__()
+
+    @property
+    def cr_frame(self) -> Any:
+        """The frame of the coroutine itself, for whoever prints a stack."""
+        return getattr(self._coroutine, "cr_frame", None)
+
+    @property
+    def cr_await(self) -> Any:
+        """What the coroutine waits for."""
+        return getattr(self._coroutine, "cr_await", None)
+
+    @property
+    def cr_running(self) -> bool:
+        """Whether it runs right now."""
+        return bool(getattr(self._coroutine, "cr_running", False))
+
+    @property
+    def cr_code(self) -> Any:
+        """The code of the coroutine itself."""
+        return getattr(self._coroutine, "cr_code", None)
+
+
+class EmulatorLoop(asyncio.SelectorEventLoop):
+    """An asyncio loop that knows actor code from the rest of the process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps: Steps | None = None
+        self._world: World | None = None
+        self._idle_waiters: list[tuple[int, Future[bool]]] = []
+        self._idle_calls: list[Callable[[], None]] = []
+        self._cycles = 0
+        self.plain_context: Context = copy_context()
+        """A context outside of every turn, for whatever the emulator itself does."""
+
+    def attach(self, world: World, steps: Steps) -> None:
+        """Serve the actor code of one emulator from now on."""
+        self._world = world
+        self._steps = steps
+
+    # --- idleness --------------------------------------------------------------------------
+
+    async def wait_idle(self, limit_ms: int) -> bool:
+        """This waits until nothing is left to run, short of time or the outside world.
+
+        Args:
+            limit_ms: real ms after which code that never stops running is given up on.
+
+        Returns:
+            Whether the loop came to rest.
+        """
+        waiter: Future[bool] = Future(loop=self)
+        self._idle_waiters.append((stopwatch_ns() + limit_ms * 1_000_000, waiter))
+        return await waiter
+
+    def call_when_idle(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once, as soon as nothing else is left to run."""
+        self._idle_calls.append(callback)
+        if len(self._idle_calls) == 1:
+            self.call_soon(_nothing, context=self.plain_context)  # The loop must come round.
+
+    def _run_once(self) -> None:
+        if self._idle_calls and not self._ready:  # type: ignore[attr-defined]
+            calls, self._idle_calls = self._idle_calls, []
+            for call in calls:
+                call()
+        if self._idle_waiters:
+            self._wake_idle_waiters(idle=not self._ready)  # type: ignore[attr-defined]
+        super()._run_once()  # type: ignore[misc]
+
+    def _wake_idle_waiters(self, *, idle: bool) -> None:
+        self._cycles += 1
+        if not idle and self._cycles % 256:
+            return
+        now_ns = 0 if idle else stopwatch_ns()
+        still = []
+        for deadline_ns, waiter in self._idle_waiters:
+            if waiter.done():
+                continue
+            if idle or now_ns > deadline_ns:
+                waiter.set_result(idle)
+            else:
+                still.append((deadline_ns, waiter))
+        self._idle_waiters = still
+
+    # --- virtual time ----------------------------------------------------------------------
+
+    def time(self) -> float:
+        """Seconds: of the emulated clock inside actor code, of the real one elsewhere."""
+        if self._world is not None and current.get() is not None:
+            return self._world.clock.now_ms() / 1_000
+        return super().time()
+
+    def call_later(  # type: ignore[override]
+        self,
+        delay: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """As in asyncio, on the clock of the calling code."""
+        if self._world is None or current.get() is None:
+            return super().call_later(delay, callback, *args, context=context)
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """As in asyncio, on the clock of the calling code."""
+        scope = current.get()
+        world, steps = self._world, self._steps
+        if world is None or steps is None or scope is None:
+            return super().call_at(when, callback, *args, context=context)
+        if not getattr(callback, "__module__", "").startswith("asyncio"):
+            callback, args = steps.run, (scope, callback, *args)
+        handle = _VirtualTimerHandle(when, callback, args, self, context)
+        # Rounded up: a millisecond clock that rounds down would wake the code too early.
+        timer = world.timers.add(ceil(round(when * 1_000, 3)), lambda: self._fire(handle))
+        handle.timer = timer
+        return handle
+
+    def _fire(self, handle: asyncio.TimerHandle) -> None:
+        if not handle.cancelled():
+            self._ready.append(handle)  # type: ignore[attr-defined]
+
+    # --- what belongs to a turn ------------------------------------------------------------
+
+    def create_actor_task(self, scope: Scope, coroutine: Coroutine[Any, Any, Any]) -> Task[Any]:
+        """Run a coroutine as actor code of a turn."""
+        context = self.plain_context.copy()
+        context.run(current.set, scope)
+        return self._scoped_task(scope, coroutine, context)
+
+    def _scoped_task(
+        self, scope: Scope, coroutine: Coroutine[Any, Any, Any], context: Context | None
+    ) -> Task[Any]:
+        if self._steps is None:
+            raise RuntimeError("the loop serves no emulator")
+        task: Task[Any] = super().create_task(
+            Stepper(self._steps, scope, coroutine), context=context
+        )
+        scope.tasks[task] = None
+        task.add_done_callback(lambda done: scope.tasks.pop(done, None), context=self.plain_context)
+        return task
+
+    def create_task(self, coro: Any, *, name: Any = None, context: Context | None = None) -> Any:
+        """As in asyncio; a task made by actor code is actor code."""
+        scope = current.get()
+        if scope is None or self._steps is None:
+            return super().create_task(coro, name=name, context=context)
+        task = self._scoped_task(scope, coro, context)
+        if name is not None:
+            task.set_name(str(name))
+        return task
+
+    def create_future(self) -> Future[Any]:
+        """As in asyncio; a future made by actor code knows who will resolve it."""
+        if current.get() is None:
+            return super().create_future()
+        future = ActorFuture(loop=self)
+        future.outside = sys._getframe(1).f_globals.get("__name__") not in _INSIDE_MODULES
+        return future
+
+    def _make_socket_transport(self, *args: Any, **kwargs: Any) -> Any:
+        transport = super()._make_socket_transport(*args, **kwargs)  # type: ignore[misc]
+        scope = current.get()
+        if scope is not None:
+            scope.transports.add(transport)
+        return transport
+
+
+def _nothing() -> None:
+    """A callback that only brings the loop round once more."""
+
+
+class _VirtualTimerHandle(asyncio.TimerHandle):
+    """A timer handle whose time comes from the emulated clock."""
+
+    timer: Timer
+
+    def cancel(self) -> None:
+        if not self.cancelled():
+            self.timer.cancel()
+            # The base class would tell the loop, which counts only its own real timers.
+            self._scheduled = False
+        super().cancel()
+
+
+def new_loop() -> EmulatorLoop:
+    """A loop that can serve an emulator; make it current before the emulator starts."""
+    return EmulatorLoop()
+
+
+def running_emulator_loop() -> EmulatorLoop:
+    """The loop that runs here.
+
+    Raises:
+        RuntimeError: if it is no `EmulatorLoop`.
+    """
+    loop = events.get_running_loop()
+    if not isinstance(loop, EmulatorLoop):
+        raise RuntimeError("an emulator needs the loop of edgeemu.emulator.new_loop")
+    return loop

@@ -1,0 +1,116 @@
+"""What belongs to one turn of Python actor code: its host, its tasks, its failed writes."""
+
+import sys
+import weakref
+from asyncio import Task
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from edgeemu.engines.port import Host
+from edgeemu.sdk.errors import ActorError
+
+_PACKAGE = str(Path(__file__).parents[2])
+
+
+class Scope:
+    """One turn of actor code, from its start until the last task that it left behind has ended.
+
+    Attributes:
+        host: what the code may ask for.
+        tasks: the tasks that run its code.
+        transports: the network connections that it opened.
+        failed: writes that were refused and whose refusal nobody has seen yet.
+        init: functions that the constructor wants run before the first turn.
+        in_constructor: whether the constructor runs right now.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "failed",
+        "host",
+        "in_constructor",
+        "init",
+        "main",
+        "refused",
+        "stopped",
+        "tasks",
+        "took_ns",
+        "transports",
+    )
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.tasks: dict[Task[Any], None] = {}
+        self.transports: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.failed: list[FailedWrite] = []
+        self.init: list[Callable[[], Awaitable[Any]]] = []
+        self.in_constructor = False
+        self.main: Task[Any] | None = None
+        self.stopped = False
+        self.refused: Exception | None = None
+        self.took_ns = 0
+
+    def refuse(self, error: Exception) -> Exception:
+        """Note that the runtime, not the user's code, raises `error`; the same error back."""
+        self.refused = error
+        return error
+
+
+class FailedWrite:
+    """A write that was refused: awaiting it raises; left alone, it fails the turn at its end."""
+
+    __slots__ = ("error", "seen")
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.seen = False
+
+    def __await__(self) -> Any:
+        self.seen = True
+        yield from ()  # A generator is what `await` wants; this one has nothing to wait for.
+        raise self.error
+
+
+current: ContextVar[Scope | None] = ContextVar("edgeemu_scope", default=None)
+"""The turn whose code runs in this context; None everywhere outside actor code."""
+
+
+def current_scope() -> Scope:
+    """The turn whose code runs here.
+
+    Raises:
+        ActorError: when no turn runs here, as in a thread or at import.
+    """
+    scope = current.get()
+    if scope is None:
+        raise ActorError(
+            "storage, alarms and stubs can be used inside a turn only: "
+            "not at import, nor in a thread of your own"
+        )
+    return scope
+
+
+def caller_place(root: str) -> str | None:
+    """The `file:line` of the user's code that called into edgeemu, relative to the project."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame.f_code):
+        frame = frame.f_back
+    return None if frame is None else place_of(frame, root)
+
+
+def _is_ours(code: CodeType) -> bool:
+    return code.co_filename.startswith(_PACKAGE)
+
+
+def place_of(frame: FrameType, root: str) -> str:
+    """The `file:line` of a frame, relative to the project where it lies inside."""
+    return f"{relative_file(frame.f_code.co_filename, root)}:{frame.f_lineno}"
+
+
+def relative_file(filename: str, root: str) -> str:
+    """A file as users know it: relative to the project where it lies inside, with slashes."""
+    inside = filename.removeprefix(root + "/").removeprefix(root + "\\")
+    return inside.replace("\\", "/")
