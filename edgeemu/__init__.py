@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from edgeemu.errors import EdgeemuError as EdgeemuError
     from edgeemu.sdk.actor import AlarmInfo as AlarmInfo
     from edgeemu.sdk.actor import StatefulActor as StatefulActor
+    from edgeemu.sdk.errors import ActorError as ActorError
+    from edgeemu.sdk.errors import ActorMethodError as ActorMethodError
+    from edgeemu.sdk.errors import ActorMethodTimeoutError as ActorMethodTimeoutError
+    from edgeemu.sdk.errors import ActorPrivateMethodError as ActorPrivateMethodError
+    from edgeemu.sdk.errors import ActorUnknownMethodError as ActorUnknownMethodError
     from edgeemu.sdk.http import Headers as Headers
     from edgeemu.sdk.http import Request as Request
     from edgeemu.sdk.http import Response as Response
@@ -20,6 +25,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ActorError": "edgeemu.sdk.errors",
+    "ActorMethodError": "edgeemu.sdk.errors",
+    "ActorMethodTimeoutError": "edgeemu.sdk.errors",
+    "ActorPrivateMethodError": "edgeemu.sdk.errors",
+    "ActorUnknownMethodError": "edgeemu.sdk.errors",
     "AlarmInfo": "edgeemu.sdk.actor",
     "Code": "edgeemu.errors",
     "EdgeemuError": "edgeemu.errors",

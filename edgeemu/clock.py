@@ -231,10 +231,11 @@ async def pause_real_ms(duration_ms: float) -> None:
 
 async def wait_event_real_ms(event: asyncio.Event, timeout_ms: float | None) -> bool:
     """This waits for `event`, at most `timeout_ms` real ms; whether it was set."""
+    # Not `wait_for`: before Python 3.12 it loses a cancellation that comes with the event.
+    seconds = None if timeout_ms is None else min(timeout_ms / 1_000, 86_400.0)
     try:
-        await asyncio.wait_for(
-            event.wait(), None if timeout_ms is None else min(timeout_ms / 1_000, 86_400.0)
-        )
+        async with asyncio.timeout(seconds):
+            await event.wait()
     except TimeoutError:
         return False
     return True
@@ -300,7 +301,7 @@ class ActorTime:
 
     def enter(self, now_ms: int) -> None:
         """Show `now_ms` as the time until `leave`."""
-        global _unfaked_time_ns  # noqa: PLW0603 - the fake is of the whole process, so is the way out
+        global _unfaked_time_ns  # noqa: PLW0603 - the fake is the process's own
         self._entered = True
         self._now_ms = now_ms
         self._clock.hold(now_ms)

@@ -56,3 +56,18 @@ SHUTDOWN_WAIT_MS = 3_000
 
 STATE_LOCK_WAIT_MS = 2_000
 """Real milliseconds that a command waits for another short command to let go of the state."""
+
+CONTROL_BODY_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of one request to the control API: an import, or a body in base64, and then some."""
+
+CONNECTIONS_MAX = 2_000
+"""Connections that `dev` serves at a time; a further one is told to come back (503)."""
+
+FOLLOW_CHUNK_ENTRIES = 500
+"""Entries that are written to a follower of the journal at once; it is read no faster."""
+
+RELOAD_STEP_MS = 20
+"""Real ms of quiet after a changed file before the project is loaded again."""
+
+RELOAD_DEBOUNCE_MS = 200
+"""Real ms at most that further changes can put the loading off."""

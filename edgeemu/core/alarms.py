@@ -65,10 +65,18 @@ def fire_at_ms(row: InstanceRow, when_ms: int, moment: Moment) -> int:
     An alarm for the past is due at once (U48): its lateness counts from the present instant only
     where that instant is its own due instant, so it never fires in the turn that set it.
     """
-    earliest_ms = max(when_ms, moment.now_ms) + moment.lateness_ms
-    if row.last_delivery_at_ms is None:
-        return earliest_ms
-    return max(earliest_ms, row.last_delivery_at_ms + DELIVERY_SPACING_MS)
+    return _spaced(row, max(when_ms, moment.now_ms) + moment.lateness_ms, moment.now_ms)
+
+
+def _spaced(row: InstanceRow, at_ms: int, now_ms: int) -> int:
+    """`at_ms`, or a little later, so that it keeps its distance from the last delivery.
+
+    A delivery that lies ahead happened before a user set the clock back: it is no neighbour.
+    """
+    last_ms = row.last_delivery_at_ms
+    if last_ms is None or last_ms > now_ms:
+        return at_ms
+    return max(at_ms, last_ms + DELIVERY_SPACING_MS)
 
 
 def start_delivery(row: InstanceRow, now_ms: int) -> InstanceRow:
@@ -123,7 +131,7 @@ def end_failed(
     alarm = replace(
         delivered,
         eligible_at_ms=next_ms,
-        fire_at_ms=max(next_ms, (row.last_delivery_at_ms or 0) + DELIVERY_SPACING_MS),
+        fire_at_ms=_spaced(row, next_ms, moment.now_ms),
         retry_count=delivered.retry_count + (1 if counted else 0),
     )
     data = {
@@ -158,6 +166,8 @@ def after_turn(
     """
     note: Note | None = None
     if keep and ending.alarm is not None:
+        if row.alarm == delivered:  # It is spent (U51): nothing is replaced or cleared.
+            row = replace(row, alarm=None)
         row, note = apply_write(row, ending.alarm, moment)
     if delivered is None:
         return row, note

@@ -15,16 +15,19 @@ def may_enter(instance: Instance, profile: Profile) -> bool:
     return bool(instance.queue) and (instance.running is None or not profile.turns_exclusive)
 
 
-def is_still_due(instance: Instance, turn: Turn) -> bool:
+def is_still_due(instance: Instance, turn: Turn, now_ms: int) -> bool:
     """Whether an alarm turn that reached the head of the queue still has its alarm.
 
     A turn before it in the queue may have replaced or cleared the alarm (U58): then what waits
-    here is stale. A generation tells the alarm from its successor.
+    here is stale. A generation tells the alarm from its successor. Nor is it due any more where a
+    user has set the clock back meanwhile; it is delivered when its time comes again.
     """
     alarm = instance.stored.alarm
     if alarm is None:
         return False
-    return turn.generation is None or turn.generation == alarm.generation
+    if turn.generation is None:
+        return True
+    return turn.generation == alarm.generation and alarm.fire_at_ms <= now_ms
 
 
 def needs_object(turn: Turn) -> bool:

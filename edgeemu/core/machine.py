@@ -110,6 +110,11 @@ class Machine:
         self._handlers[type(event)](event, effects)
         return effects
 
+    def reconfigure(self, *, lateness_ms: int, idle_eviction_ms: int | None) -> None:
+        """Go by other settings from now on; alarms that are set already keep their instants."""
+        self.lateness_ms = lateness_ms
+        self.idle_eviction_ms = idle_eviction_ms
+
     def take_turn_id(self) -> int:
         """A number for a new turn."""
         turn_id = self.next_turn_id
@@ -310,7 +315,7 @@ class Machine:
         """Start the next turn if one may enter; else the instance is idle."""
         while gates.may_enter(instance, self.profile):
             turn = instance.queue[0]
-            if turn.kind is TurnKind.ALARM and not gates.is_still_due(instance, turn):
+            if turn.kind is TurnKind.ALARM and not gates.is_still_due(instance, turn, now_ms):
                 instance.queue.popleft()
                 self._mark_alarm(instance, queued=False)
                 data = {"generation": turn.generation}

@@ -67,9 +67,10 @@ def _sentence(entry: Entry) -> str:
 
 def _delivery(entry: Entry) -> str:
     data = entry.data
-    late = format_duration(data["late_ms"])
+    late_ms = data["late_ms"]
+    late = f"{format_duration(abs(late_ms))} {'after' if late_ms >= 0 else 'before'} it was due"
     attempt = data["retry_count"] + 1
-    text = f"delivered, attempt {attempt}, {late} after it was due: {data['outcome']}"
+    text = f"delivered, attempt {attempt}, {late}: {data['outcome']}"
     if data.get("error"):
         text += f", {data['error']['name']}: {data['error']['message']}"
         if data["error"].get("where"):

@@ -2,6 +2,15 @@
 
 from edgeemu.emulator.build import Options
 from edgeemu.emulator.facade import Emulator, bug_report
+from edgeemu.engines.port import PlainRequest, PlainResponse
 from edgeemu.engines.python.loop import EmulatorLoop, new_loop
 
-__all__ = ["Emulator", "EmulatorLoop", "Options", "bug_report", "new_loop"]
+__all__ = [
+    "Emulator",
+    "EmulatorLoop",
+    "Options",
+    "PlainRequest",
+    "PlainResponse",
+    "bug_report",
+    "new_loop",
+]

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from edgeemu.clock import ClockMode, pause_real_ms
-from edgeemu.codec import decode, encode
+from edgeemu.codec import encode
 from edgeemu.config import Config
-from edgeemu.core.events import CodeReplaced, EvictRequested, Outcome, TurnKind
+from edgeemu.core.events import CodeReplaced, EvictRequested, Outcome
 from edgeemu.core.journal import Entry, Kind, Recorded
 from edgeemu.emulator import problems, views
 from edgeemu.emulator.alarms import AlarmControl
@@ -15,8 +15,8 @@ from edgeemu.emulator.clockwork import ClockControl
 from edgeemu.emulator.front import run_front
 from edgeemu.emulator.mover import Mover
 from edgeemu.emulator.storage import StorageControl
-from edgeemu.emulator.turns import TurnRequests
-from edgeemu.engines.port import PlainRequest, PlainResponse, Work
+from edgeemu.emulator.turns import StartedCall, TurnRequests
+from edgeemu.engines.port import PlainRequest, PlainResponse
 from edgeemu.engines.python.loop import running_emulator_loop
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId, parse_address
@@ -58,16 +58,20 @@ class Emulator:
         self.alarms = AlarmControl(self._turns, parts.store, lambda: self.types)
         self.storage = StorageControl(self._turns, parts.store, self.alarms)
         self.load_error: EdgeemuError | None = None
+        self._started = False
 
     # --- opening and closing ---------------------------------------------------------------
 
     @classmethod
-    async def open(cls, config: Config, options: Options | None = None) -> "Emulator":
+    async def open(
+        cls, config: Config, options: Options | None = None, *, load: bool = True
+    ) -> "Emulator":
         """Open the state and load the project; nothing is delivered yet.
 
         Args:
             config: of the project.
             options: how; all defaults keep everything in memory.
+            load: whether to load the project's code: what only looks at the state needs none.
 
         Raises:
             EdgeemuError: when the state cannot be opened or the project does not load.
@@ -75,14 +79,31 @@ class Emulator:
         options = options or Options()
         emulator = cls(build(config, options, running_emulator_loop()), options)
         try:
-            emulator._parts.engine.load()
-            emulator._parts.engine.swap()
+            if load:
+                emulator.load()
         except BaseException:
             emulator._release()
             raise
-        for warning in config.warnings:
-            emulator._shell.warn("W_CONFIG", warning, str(config.source.name))
+        if load:
+            emulator._warn_of_config()
         return emulator
+
+    def _warn_of_config(self) -> None:
+        """Tell once what the configuration asks for in vain; not with every command."""
+        for warning in self.config.warnings:
+            self._shell.warn("W_CONFIG", warning, None)
+        for name in self.config.services:
+            gap = f"the service `{name}` is not emulated in this version: env.{name} is not bound"
+            self._shell.warn("W_CONFIG", gap, None)
+
+    def load(self) -> None:
+        """Load the project's code, for an emulator that was opened without it.
+
+        Raises:
+            EdgeemuError: when it does not load.
+        """
+        self._parts.engine.load()
+        self._parts.engine.swap()
 
     def start(self, *, hold_overdue: bool = False) -> None:
         """Deliver what is due as time passes; `hold_overdue` leaves what is overdue now alone."""
@@ -91,18 +112,39 @@ class Emulator:
         data = {"seed": self.seed, **self.clock.read(), "now_ms": self._shell.clock.now_ms()}
         data.pop("now_ms")
         self._shell.record(Entry(Kind.STARTED, self._shell.clock.now_ms(), data=data))
+        self._started = True
+        self._warn_of_config()
         self._mover.start_ticker()
 
-    async def close(self) -> None:
-        """Let running turns end for a bounded time, keep everything, and let go of the state."""
+    def let_time_pass(self) -> None:
+        """Deliver what becomes due during one command, if the clock moves by itself."""
+        if self._shell.clock.mode is not ClockMode.FROZEN:
+            self._mover.start_ticker()
+
+    async def wind_down(self) -> None:
+        """Deliver nothing more, and let running turns end for a bounded time."""
         await self._mover.stop_ticker()
         for _ in range(SHUTDOWN_WAIT_MS // _POLL_MS):
             await self._parts.engine.settle(SHUTDOWN_WAIT_MS)
-            if not any(waiting.outside for waiting in self._parts.engine.waiting()):
+            if not self._parts.engine.waiting(outside_only=True):
                 break
             await pause_real_ms(_POLL_MS)
-        self._shell.record(Entry(Kind.STOPPED, self._shell.clock.now_ms()))
-        self._release()
+
+    async def close(self, *, wait: bool = True) -> None:
+        """Let running turns end for a bounded time, keep everything, and let go of the state.
+
+        Args:
+            wait: whether to let turns end; without it, what they wrote so far is lost.
+        """
+        try:
+            if wait:
+                await self.wind_down()
+            else:
+                await self._mover.stop_ticker()
+        finally:
+            if self._started:
+                self._shell.record(Entry(Kind.STOPPED, self._shell.clock.now_ms()))
+            self._release()
 
     def _release(self) -> None:
         self._shell.flush()
@@ -122,6 +164,10 @@ class Emulator:
         """Let an assertion that fails in an actor end the command at once, for tests."""
         self._turns.fail_fast()
         self._mover.stop_when(self._turns.take_failed_assertion)
+
+    def take_failed_assertion(self) -> AssertionError | None:
+        """After `fail_fast`: the assertion that failed in an actor and that nobody got, once."""
+        return self._turns.take_failed_assertion()
 
     # --- names -----------------------------------------------------------------------------
 
@@ -149,11 +195,17 @@ class Emulator:
             EdgeemuError: `E_ACTOR_FAILED`, `E_METHOD_UNKNOWN`, `E_METHOD_PRIVATE`,
                 `E_FROZEN_WAIT`; CodecError: for an argument that cannot be encoded.
         """
-        work = Work(TurnKind.CALL, method, encode(list(args)))
-        future = self._shell.request(instance, TurnKind.CALL, work=work, cause=cause)
-        reply = await self._turns.wait_reply(future)
-        answer = self._turns.answer_of(instance, method, reply)
-        return decode(answer) if isinstance(answer, bytes) else None
+        return await self.start_call(instance, method, args, cause=cause).wait_result()
+
+    def start_call(
+        self, instance: InstanceId, method: str, args: Sequence[Any] = (), *, cause: str = "cli"
+    ) -> StartedCall:
+        """Ask for a call and do not wait for it, so that time can be moved meanwhile.
+
+        Raises:
+            CodecError: for an argument that cannot be encoded.
+        """
+        return StartedCall(self._turns, instance, method, encode(list(args)), cause)
 
     async def fetch(self, request: PlainRequest, *, cause: str = "cli") -> PlainResponse:
         """Send a request through the function in front; errors become responses (U77)."""
@@ -180,6 +232,7 @@ class Emulator:
         """Every instance that exists, as `actors list --json` shows it."""
         if type_name is not None and type_name not in self.types:
             raise problems.unknown_type(type_name, self.types)
+        self._shell.flush()
         rows = self._parts.store.instances(type_name=type_name, limit=LIST_PAGE_MAX)
         return [self._show(instance, row) for instance, row in rows]
 
@@ -198,6 +251,7 @@ class Emulator:
         Raises:
             EdgeemuError: `E_INSTANCE_UNKNOWN` if it was never touched.
         """
+        self._shell.flush()
         row = self._parts.store.load(instance)
         if row.created_at_ms is None and self._shell.machine.find(instance) is None:
             raise problems.unknown_instance(instance)
@@ -253,6 +307,7 @@ class Emulator:
         limit: int = JOURNAL_PAGE_MAX,
     ) -> list[dict[str, Any]]:
         """The newest entries that match, oldest first, as `log --json` shows them."""
+        self._shell.flush()
         found = self._parts.store.journal(
             since_seq=since_seq,
             since_ms=since_ms,
@@ -285,17 +340,30 @@ class Emulator:
             if config is not None:
                 old = self.config
                 engine.replace_project(make_loader(old), actor_env(old), front_env(old))
-            self.load_error = error
-            data = {"files": list(files), **error.as_json()}
-            self._shell.record(Entry(Kind.RELOAD_FAILED, now_ms, cause="reload", data=data))
+            self.reload_failed(error, files)
             raise
         if config is not None:
             self.config = config
+            self._shell.machine.reconfigure(
+                lateness_ms=config.clock.alarm_lateness_ms,
+                idle_eviction_ms=config.dev.idle_eviction_ms,
+            )
         engine.swap()
         self.load_error = None
         self._shell.dispatch(CodeReplaced(now_ms))
         data = {"files": list(files)}
         self._shell.record(Entry(Kind.RELOAD, now_ms, cause="reload", data=data))
+
+    def reload_failed(self, error: EdgeemuError, files: Sequence[str] = ()) -> None:
+        """Note why the project as it stands does not load; the old code goes on serving."""
+        self.load_error = error
+        now_ms = self._shell.clock.now_ms()
+        data = {"files": list(files), **error.as_json()}
+        self._shell.record(Entry(Kind.RELOAD_FAILED, now_ms, cause="reload", data=data))
+
+    def warn(self, code: str, message: str, where: str | None = None) -> None:
+        """Record a warning of a skin, once a place."""
+        self._shell.warn(code, message, where)
 
 
 def bug_report(error: BaseException, seed: int) -> EdgeemuError:

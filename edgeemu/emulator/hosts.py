@@ -160,7 +160,11 @@ class TurnHost:
 
     def _open(self) -> TurnWrites:
         if self.ended:
-            raise ActorError("the turn has ended: what it still wanted to write is discarded")
+            text = (
+                f"{self._instance} still used its storage after its turn had ended: nothing is kept"
+            )
+            self._around.warn("W_LATE_STORAGE", text, None, self._instance, self._turn_id)
+            raise ActorError("the turn has ended: its storage can be used no more")
         if self._instance is None:
             raise ActorError("the function in front has no storage: use a stub")
         return self.writes

@@ -145,9 +145,8 @@ class Mover:
             at_ms = self._next_instant_ms(None)
             delay_ms = None if at_ms is None else self._clock.real_delay_ms(at_ms)
             self._planned_ms = at_ms
-            if self._shell.store_error is not None:
+            if self._shell.take_store_error() is not None:
                 delay_ms = max(delay_ms or 0, 1_000.0)  # A store that cannot write gets time.
-                self._shell.store_error = None
                 await pause_real_ms(delay_ms)
             elif self._moving.locked():
                 await wait_event_real_ms(self._poke, None)
@@ -169,7 +168,7 @@ class Mover:
         """The first `wanted` alarms that are not being delivered already, nor held back."""
         machine, stormy, held_by_ms = self._shell.machine, self._storms.found, self._held_by_ms
         limit = wanted + machine.delivering_count + len(stormy)
-        due = self._shell.store.due(
+        due = self._shell.schedule.due(
             fire_by_ms=fire_by_ms,
             eligible_by_ms=eligible_by_ms,
             limit=limit if held_by_ms is None else LIST_PAGE_MAX,
@@ -224,7 +223,7 @@ class Mover:
             left_ms = self._io_wait_ms - (stopwatch_ns() - started_ns) // 1_000_000
             if not await self._engine.settle(max(1, left_ms)):
                 raise self._io_error(next(iter(self._engine.waiting()), None), "never waits")
-            outside = [waiting for waiting in self._engine.waiting() if waiting.outside]
+            outside = self._engine.waiting(outside_only=True)
             if not outside:
                 return
             if left_ms <= 0:
@@ -256,10 +255,10 @@ class Mover:
         steps = 0
         while True:
             await self.quiesce()
-            error = self._stopped()
+            error = self._stopped() or self._shell.take_store_error()
             if error is not None:
                 raise error
-            instant_ms = self._next_instant_ms(until_ms)
+            instant_ms = self._next_instant_ms(self._latest_due_ms(until_ms))
             if instant_ms is None:
                 return True
             if instant_ms > self._clock.now_ms():
@@ -269,6 +268,16 @@ class Mover:
                 self._clock.move_to(instant_ms)
             self._fire_due()
 
+    def _latest_due_ms(self, until_ms: int | None) -> int | None:
+        """Until when something has to be due to belong to a move that goes as far as `until_ms`.
+
+        Lateness and spacing carry a delivery past the end. What its handler sets for "now" is due
+        at once, so it belongs to the move; that a clock runs by itself is no such reason.
+        """
+        if until_ms is not None and self._clock.mode is ClockMode.FROZEN:
+            return max(until_ms, self._clock.now_ms())
+        return until_ms
+
     # --- moves -----------------------------------------------------------------------------
 
     @contextmanager
@@ -277,6 +286,7 @@ class Mover:
         self._held_by_ms = None
         ticking, self._storms = self._storms, _Storms(self._storm_count_max)
         self._tally = Tally()
+        self._shell.take_store_error()  # What a call met before is not this move's.
         self._in_move = True
         try:
             yield self._tally
@@ -357,9 +367,11 @@ class Mover:
         self.poke()
 
     def note_clock(self, what: str) -> None:
-        """Record that the clock was changed; this also keeps its new position."""
+        """Record that the clock was changed; its new position is kept before the answer."""
         data = {"what": what, "mode": self._clock.mode.value, "rate": self._clock.rate}
         self._shell.record(Entry(Kind.CLOCK, self._clock.now_ms(), data=data))
+        self._shell.flush()  # Before the answer: it must not go back after a kill.
+        self._shell.flush()
 
     def _count(self, recorded: list[Recorded]) -> None:
         tally = self._tally

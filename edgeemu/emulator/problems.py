@@ -14,6 +14,22 @@ _CODES = {
 }
 
 
+_RULES = {
+    "ActorPrivateMethodError": "only methods whose names do not start with _ can be called",
+    "ActorUnknownMethodError": "only methods that the actor's own class defines can be called",
+    "ActorMethodTimeoutError": "a method has a budget of emulated time, as on the platform",
+    "ActorFetchTimeoutError": "fetch has a budget of emulated time, as on the platform",
+    "ActorAlarmTimeoutError": "an alarm handler has a budget of emulated time",
+    "BlockConcurrencyTimeoutError": "the activation has a budget of emulated time",
+    "ActorHangError": "code that never waits stops every other actor, so a watchdog ends it",
+    "ActorOutputGateError": "a turn succeeds only if all of its writes do, awaited or not",
+    "ActorCrashedError": "the instance was dropped in the middle of the turn",
+    "CodecError": "arguments and results are copied, and not every value can be",
+    "StateUnwritableError": "the state folder could not be written",
+}
+_RULE = "the emulator ended the turn"
+
+
 def actor_failed(instance: InstanceId, what: str, failure: Failure) -> EdgeemuError:
     """A turn that somebody asked for ended with an error of the actor."""
     code = _CODES.get(failure.seen_name, Code.ACTOR_FAILED)
@@ -26,7 +42,7 @@ def actor_failed(instance: InstanceId, what: str, failure: Failure) -> EdgeemuEr
     return EdgeemuError(
         code,
         what=f"{what} of {instance} failed: {failure.seen_name}: {failure.message}",
-        why=f"{failure.name} was raised{where}" if failure.own else failure.message,
+        why=f"{failure.name} was raised{where}" if failure.own else _RULES.get(failure.name, _RULE),
         fix=fixes[code],
         name=failure.seen_name,
         message=failure.message,

@@ -39,10 +39,12 @@ from edgeemu.core.journal import Entry, Kind, Recorded
 from edgeemu.core.machine import Machine
 from edgeemu.core.rows import AlarmWrite, Fault
 from edgeemu.core.timers import Timer, Timers
+from edgeemu.core.warnings import RUNTIME_WARNINGS
 from edgeemu.emulator.hosts import Surroundings, TurnHost
+from edgeemu.emulator.schedule import Schedule
 from edgeemu.engines.port import Answer, Engine, Result, Work
 from edgeemu.engines.python.loop import EmulatorLoop
-from edgeemu.errors import EdgeemuError
+from edgeemu.errors import EdgeemuError, InvariantError
 from edgeemu.ids import InstanceId
 from edgeemu.stores.port import Batch, Store, StoredTurn
 
@@ -97,7 +99,7 @@ class Shell:
     Args:
         machine, store, clock, loop: what it connects.
         seed: of the run.
-        on_commit: called when the schedule may have changed, with the instant of an alarm.
+        on_schedule: called when the schedule may have changed, with the instant of an alarm.
     """
 
     def __init__(
@@ -111,6 +113,7 @@ class Shell:
     ) -> None:
         self.machine = machine
         self.store = store
+        self.schedule = Schedule(store)
         self.clock = clock
         self.loop = loop
         self.timers = Timers(self._timers_changed)
@@ -118,7 +121,7 @@ class Shell:
         self.watchers: list[Callable[[list[Recorded]], None]] = []
         self.on_schedule: Callable[[int], None] = lambda _: None
         self.on_failed_assertion: Callable[[AssertionError], None] | None = None
-        self.store_error: EdgeemuError | None = None
+        self._store_error: EdgeemuError | None = None
         self.around = Surroundings(
             store=store,
             now_ms=clock.now_ms,
@@ -353,8 +356,6 @@ class Shell:
             stored = StoredTurn(effect.turn.instance, effect.row)
         self._turns.append(stored)
         self._ended_ids.append(effect.turn.id)
-        if effect.row.alarm is not None:
-            self.on_schedule(effect.row.alarm.fire_at_ms)
         self._plan_flush()
 
     def record(self, entry: Entry) -> None:
@@ -377,11 +378,14 @@ class Shell:
         turn_id: int | None = None,
     ) -> None:
         """Record a warning, once a place."""
+        if code not in RUNTIME_WARNINGS:
+            raise InvariantError(f"{code} is not in the table of warnings")
         if (code, where or message) in self._warned:
             return
         self._warned.add((code, where or message))
         data = {"code": code, "message": message, "where": where}
-        self.record(Entry(Kind.WARNING, self.clock.now_ms(), instance, turn_id, data=data))
+        cause = "" if turn_id is None else f"turn {turn_id}"
+        self.record(Entry(Kind.WARNING, self.clock.now_ms(), instance, turn_id, cause, data))
 
     def _plan_flush(self) -> None:
         if not self._flush_planned:
@@ -413,6 +417,11 @@ class Shell:
         except EdgeemuError as error:
             self._flush_failed(error, batch, ids)
             return
+        for stored in turns:
+            alarm = stored.row.alarm
+            self.schedule.note(stored.instance, alarm)
+            if alarm is not None:  # Told only now: whoever looks before would not find it yet.
+                self.on_schedule(alarm.fire_at_ms)
         for turn_id in ids:
             self.dispatch(TurnCommitted(self.clock.now_ms(), turn_id))
         for watcher in self.watchers:
@@ -421,7 +430,7 @@ class Shell:
     def _flush_failed(self, error: EdgeemuError, batch: Batch, ids: list[int]) -> None:
         """Try the turns one by one, so that one that cannot be stored costs no other its writes."""
         if len(batch.turns) <= 1:
-            self.store_error = error
+            self._store_error = error
             for turn_id in ids:
                 self.dispatch(CommitFailed(self.clock.now_ms(), turn_id, error.what))
             return
@@ -430,6 +439,11 @@ class Shell:
             entries = batch.entries if index == 0 else ()
             self._turns, self._ended_ids, self._entries = [stored], [turn_id], list(entries)
             self.flush()
+
+    def take_store_error(self) -> EdgeemuError | None:
+        """What the store refused since the last time, if it did."""
+        error, self._store_error = self._store_error, None
+        return error
 
     # --- what the engine tells -------------------------------------------------------------
 
@@ -449,7 +463,9 @@ class Shell:
             "where": None,
             "real_took_ms": took_ms,
         }
-        entry = Entry(Kind.WARNING, self.clock.now_ms(), host.instance, host.turn_id, data=data)
+        now_ms = self.clock.now_ms()
+        cause = f"turn {host.turn_id}"
+        entry = Entry(Kind.WARNING, now_ms, host.instance, host.turn_id, cause, data)
         self.loop.call_soon(self.record, entry, context=self.loop.plain_context)
 
     def _timers_changed(self) -> None:

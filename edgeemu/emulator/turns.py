@@ -4,10 +4,11 @@ import asyncio
 from typing import Any
 
 from edgeemu.clock import ClockMode, pause_real_ms
+from edgeemu.codec import decode
 from edgeemu.core.events import Failure, Outcome, TurnKind
 from edgeemu.emulator import problems
 from edgeemu.emulator.shell import Edit, Shell, TurnReply
-from edgeemu.engines.port import Engine, Waiting
+from edgeemu.engines.port import Engine, Waiting, Work
 from edgeemu.ids import InstanceId
 
 _POLL_MS = 2
@@ -66,7 +67,7 @@ class TurnRequests:
         if failed is not None:
             raise failed
         failure = reply.ending.failure or Failure("ActorError", "the turn failed")
-        raise problems.actor_failed(instance, what, failure)
+        raise problems.actor_failed(instance, what, failure) from reply.error
 
     async def wait_reply(self, future: "asyncio.Future[TurnReply]") -> TurnReply:
         """This waits for a turn to end.
@@ -82,10 +83,10 @@ class TurnRequests:
             rested = await engine.settle(io_wait_ms)
             if future.done() or not rested:
                 break
-            waiting = engine.waiting()
             frozen = self.shell.clock.mode is ClockMode.FROZEN
-            if frozen and not any(item.outside for item in waiting):
-                raise problems.frozen_wait(next(iter(waiting), None), self.shell.clock.now_ms())
+            if frozen and not engine.waiting(outside_only=True):
+                waiting = next(iter(engine.waiting()), None)
+                raise problems.frozen_wait(waiting, self.shell.clock.now_ms())
             await pause_real_ms(_POLL_MS)
         return await future
 
@@ -112,3 +113,31 @@ class TurnRequests:
         """Where the running turn of an instance waits, if one does."""
         found = [item for item in self._engine.waiting() if item.instance == instance]
         return found[0] if found else None
+
+
+class StartedCall:
+    """A call that was asked for; its turn may run already, or wait for others or for time."""
+
+    def __init__(
+        self, turns: TurnRequests, instance: InstanceId, method: str, args: bytes, cause: str
+    ) -> None:
+        self._turns = turns
+        self._instance = instance
+        self._method = method
+        work = Work(TurnKind.CALL, method, args)
+        self._future = turns.shell.request(instance, TurnKind.CALL, work=work, cause=cause)
+
+    @property
+    def done(self) -> bool:
+        """Whether the turn has ended, and all that it left is safe."""
+        return self._future.done()
+
+    async def wait_result(self) -> Any:
+        """This waits for the turn to end; its decoded result.
+
+        Raises:
+            EdgeemuError: as `Emulator.call`.
+        """
+        reply = await self._turns.wait_reply(self._future)
+        answer = self._turns.answer_of(self._instance, self._method, reply)
+        return decode(answer) if isinstance(answer, bytes) else None

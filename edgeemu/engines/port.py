@@ -185,8 +185,12 @@ class Engine(Protocol):
             Whether the code came to rest.
         """
 
-    def waiting(self) -> list[Waiting]:
-        """What still runs and where it waits, in order of the turns."""
+    def waiting(self, *, outside_only: bool = False) -> list[Waiting]:
+        """What still runs and where it waits, in order of the turns.
+
+        Args:
+            outside_only: leave out what waits on virtual time or on another turn.
+        """
 
     def close(self) -> None:
         """Stop everything."""

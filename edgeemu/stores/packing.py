@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -173,12 +174,17 @@ def make_all(kind: type[Made], columns: Iterable[Iterable[Any]]) -> list[Made]:
         columns: one for each field, in order, all of one length, at least one.
     """
     made: list[Made] = []
-    for member, column in zip(fields(kind), columns, strict=True):
-        values = list(column)
+    for fill, column in zip(_fillers(kind), columns, strict=True):
         if not made:
-            made = [object.__new__(kind) for _ in values]
-        deque(map(getattr(kind, member.name).__set__, made, values), maxlen=0)
+            column = list(column)
+            made = [object.__new__(kind) for _ in column]
+        deque(map(fill, made, column), maxlen=0)
     return made
+
+
+@cache
+def _fillers(kind: type["DataclassInstance"]) -> list[Callable[[Any, Any], None]]:
+    return [getattr(kind, member.name).__set__ for member in fields(kind)]
 
 
 def storable_row(row: InstanceRow) -> InstanceRow:

@@ -67,7 +67,7 @@ class PythonEngine:
         self._actor_env = actor_env
         self._front_env = front_env
         self._steps = Steps(world, watchdog_ms)
-        loop.attach(world, self._steps)
+        loop.attach(world, self._steps, loader.root)
         self._loaded: LoadedCode | None = None
         self._code: LoadedCode | None = None
         self._objects: dict[InstanceId, Any] = {}
@@ -78,11 +78,8 @@ class PythonEngine:
 
     def load(self) -> None:
         """Load the project's source beside what runs."""
-        self._steps.time.patch_imports()
-        try:
+        with self._steps.importing():
             self._loaded = self._loader.load()
-        finally:
-            self._steps.time.unpatch_imports()
 
     def swap(self) -> None:
         """Let everything that starts from now on use what was loaded last."""
@@ -93,9 +90,11 @@ class PythonEngine:
     def replace_project(
         self, loader: ProjectLoader, actor_env: Mapping[str, Any], front_env: Mapping[str, Any]
     ) -> None:
-        """Load from a changed configuration from now on."""
+        """Load from a changed configuration from now on; what runs still finds its modules."""
         self._loader.withdraw()
         self._loader = loader
+        if self._code is not None:
+            loader.publish(self._code)
         self._actor_env = actor_env
         self._front_env = front_env
 
@@ -112,6 +111,8 @@ class PythonEngine:
         def report(ended: Task[Any]) -> None:
             if not scope.stopped:
                 done(self._result(scope, ended))
+            elif not ended.cancelled():
+                ended.exception()  # Its turn is over: how this code ends is nobody's business.
             self._sweep(scope)
 
         task.add_done_callback(report, context=self._loop.plain_context)
@@ -134,7 +135,9 @@ class PythonEngine:
         """Forget the object of an instance, and stop the work that its turns left behind."""
         self._objects.pop(instance, None)
         for turn_id, scope in list(self._scopes.items()):
-            if scope.host.instance == instance and (scope.main is None or scope.main.done()):
+            # A stopped one is over its budget: its code must not go on into the next object.
+            over = scope.stopped or scope.main is None or scope.main.done()
+            if scope.host.instance == instance and over:
                 self.stop(turn_id)
 
     async def settle(self, limit_ms: int) -> bool:
@@ -212,7 +215,8 @@ class PythonEngine:
             await function()
         if not hasattr(target, "ctx"):
             raise ActorError(f"{made.__name__}.__init__ must call super().__init__(ctx, env) first")
-        self._objects[instance] = target
+        if not scope.stopped:  # Over its budget, it may go on, but nobody waits for its object.
+            self._objects[instance] = target
 
     async def _front(self, work: Work) -> Answer:
         front = self._code.front if self._code else None
@@ -283,13 +287,15 @@ class PythonEngine:
 
     # --- where it waits --------------------------------------------------------------------
 
-    def waiting(self) -> list[Waiting]:
+    def waiting(self, *, outside_only: bool = False) -> list[Waiting]:
         """What still runs and where it waits, in order of the turns."""
         found = []
         for turn_id, scope in sorted(self._scopes.items()):
             for task in scope.tasks:
-                if not task.done():
-                    outside = _waits_outside(scope, task)
+                if task.done():
+                    continue
+                outside = _waits_outside(scope, task)
+                if outside or not outside_only:
                     where = self._place_of_task(task)
                     found.append(Waiting(turn_id, scope.host.instance, where, outside))
         return found
@@ -336,7 +342,8 @@ def _waits_outside(scope: Scope, task: Task[Any]) -> bool:
     """Whether what a task waits for is resolved by the outside world.
 
     A lock or an event is resolved by another task of the turn, unless the turn has a connection
-    open: network libraries wake their readers through events.
+    open: network libraries wake their readers through events. `gather`, `wait`, `wait_for` and
+    `shield` hide what they wait for, so there any outside future of the turn counts.
     """
     future: Future[Any] | None = getattr(task, "_fut_waiter", None)
     while isinstance(future, Task):
@@ -345,18 +352,22 @@ def _waits_outside(scope: Scope, task: Task[Any]) -> bool:
         return False
     if getattr(future, "outside", False):
         return True
-    open_connections = any(not transport.is_closing() for transport in scope.transports)
-    return open_connections and _made_by_lock(task)
+    module, function = _waits_in(task)
+    if module in ("asyncio.locks", "asyncio.queues"):
+        return any(not transport.is_closing() for transport in scope.transports)
+    if (module, function) == ("asyncio.tasks", "sleep"):
+        return False
+    return any(not future.done() for future in scope.outside)
 
 
-def _made_by_lock(task: Task[Any]) -> bool:
+def _waits_in(task: Task[Any]) -> tuple[str, str]:
+    """Module and name of the innermost function in which a task waits."""
     waits: Any = task.get_coro()
     last: Any = None
     while waits is not None:
         frame = getattr(waits, "cr_frame", None) or getattr(waits, "gi_frame", None)
         last = frame if frame is not None else last
         waits = getattr(waits, "cr_await", None) or getattr(waits, "gi_yieldfrom", None)
-    return last is not None and last.f_globals.get("__name__") in (
-        "asyncio.locks",
-        "asyncio.queues",
-    )
+    if last is None:
+        return "", ""
+    return last.f_globals.get("__name__", ""), last.f_code.co_name

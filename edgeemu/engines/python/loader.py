@@ -100,8 +100,9 @@ class ProjectLoader:
         self._root = root.resolve()
         self._main = main.resolve()
         self._actors = actors
+        self._packages = self._package_names()
         folders = list(dict.fromkeys([self._main.parent, self._root]))
-        self._finder = _ProjectFinder(folders, self._package_names())
+        self._finder = _ProjectFinder(folders, self._packages)
 
     @property
     def root(self) -> str:
@@ -118,9 +119,7 @@ class ProjectLoader:
             main = self._import(self._main)
             classes = {actor.type: self._class_of(actor) for actor in self._actors}
             front = getattr(main, "fetch", None)
-            packages = {
-                name: sys.modules[name] for name in self._package_names() if name in sys.modules
-            }
+            packages = {name: sys.modules[name] for name in self._packages if name in sys.modules}
             return LoadedCode(classes, front, {**packages, **modules()})
 
     def publish(self, code: LoadedCode) -> None:
@@ -154,7 +153,7 @@ class ProjectLoader:
             name: module
             for name, module in sys.modules.items()
             if isinstance(getattr(getattr(module, "__spec__", None), "loader", None), _FreshLoader)
-            or name in self._package_names()
+            or name in self._packages
         }
         for name in before:
             del sys.modules[name]
@@ -164,7 +163,7 @@ class ProjectLoader:
             yield self._project_modules
         finally:
             sys.meta_path[:] = meta_path
-            for name in [*self._project_modules(), *self._package_names()]:
+            for name in [*self._project_modules(), *self._packages]:
                 sys.modules.pop(name, None)
             sys.modules.update(before)
 
@@ -187,7 +186,7 @@ class ProjectLoader:
             return importlib.import_module(name)
         except SyntaxError as error:
             raise self._syntax_error(error) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self._import_error(error) from None
 
     def _import_alone(self, name: str, file: Path) -> ModuleType:
@@ -240,7 +239,7 @@ class ProjectLoader:
             detail=code_frame(error.filename, error.lineno, error.offset),
         )
 
-    def _import_error(self, error: Exception) -> EdgeemuError:
+    def _import_error(self, error: Exception | SystemExit) -> EdgeemuError:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if frame.filename.startswith(self.root)]
         frame = own[-1] if own else None

@@ -12,7 +12,8 @@ another without polling); patching `asyncio.sleep` (libraries call `loop.call_la
 import asyncio
 import sys
 from asyncio import Future, Task, events
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from contextvars import Context, copy_context
 from math import ceil
 from types import TracebackType
@@ -22,6 +23,7 @@ from edgeemu.clock import ActorTime, EmulatorClock, stopwatch_ns
 from edgeemu.core.timers import Timer, Timers
 from edgeemu.engines.python.scope import Scope, current
 from edgeemu.engines.python.watchdog import HangInterrupt, Watchdog
+from edgeemu.errors import Code, EdgeemuError
 from edgeemu.limits import BLOCKING_STEP_MS
 
 _INSIDE_MODULES = frozenset(
@@ -84,6 +86,28 @@ class Steps:
             self._world.blocked(scope, took_ns // 1_000_000)
         return hung
 
+    @contextmanager
+    def importing(self) -> Iterator[None]:
+        """A project is imported: the clock that it imports follows, and the watchdog looks.
+
+        Raises:
+            EdgeemuError: `E_PROJECT_IMPORT` when a module runs on without end.
+        """
+        self._time.patch_imports()
+        self._watchdog.arm(stopwatch_ns())
+        try:
+            yield
+        except HangInterrupt:
+            raise EdgeemuError(
+                Code.PROJECT_IMPORT,
+                what="the project does not finish importing",
+                why="a module runs on without end at its top level",
+                fix="look for a loop outside of functions, or raise watchdog_ms under [limits]",
+            ) from None
+        finally:
+            self._watchdog.disarm()
+            self._time.unpatch_imports()
+
     def run(self, scope: Scope, function: Callable[..., Any], *args: Any) -> None:
         """Run a plain callback of actor code as a step; the loop reports what it raises."""
         self.enter()
@@ -91,12 +115,20 @@ class Steps:
             function(*args)
         except HangInterrupt:
             pass  # Reported by `blocked`; the turn itself is ended by its budget.
+        except SystemExit as error:
+            raise _no_exit(error) from error
         finally:
             self.leave(scope)
 
     def close(self) -> None:
         """Stop the watchdog."""
         self._watchdog.close()
+
+
+def _no_exit(error: SystemExit) -> RuntimeError:
+    """What `sys.exit` in actor code is: an error of the turn, not the end of the emulator."""
+    refusal = RuntimeError(f"actor code cannot end the process: sys.exit({error.code!r})")
+    return refusal.with_traceback(error.__traceback__)
 
 
 class Stepper(Coroutine[Any, Any, Any]):
@@ -114,6 +146,8 @@ class Stepper(Coroutine[Any, Any, Any]):
         self._steps.enter()
         try:
             return self._coroutine.send(value)
+        except SystemExit as error:
+            raise _no_exit(error) from error
         finally:
             self._steps.leave(self._scope)
 
@@ -124,6 +158,8 @@ class Stepper(Coroutine[Any, Any, Any]):
             if val is None and tb is None:
                 return self._coroutine.throw(typ)
             return self._coroutine.throw(typ, val, tb)
+        except SystemExit as error:
+            raise _no_exit(error) from error
         finally:
             self._steps.leave(self._scope)
 
@@ -161,6 +197,7 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self._steps: Steps | None = None
+        self._root = ""
         self._world: World | None = None
         self._idle_waiters: list[tuple[int, Future[bool]]] = []
         self._idle_calls: list[Callable[[], None]] = []
@@ -168,10 +205,11 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         self.plain_context: Context = copy_context()
         """A context outside of every turn, for whatever the emulator itself does."""
 
-    def attach(self, world: World, steps: Steps) -> None:
-        """Serve the actor code of one emulator from now on."""
+    def attach(self, world: World, steps: Steps, root: str) -> None:
+        """Serve the actor code of one emulator, whose project lies in `root`, from now on."""
         self._world = world
         self._steps = steps
+        self._root = root
 
     # --- idleness --------------------------------------------------------------------------
 
@@ -250,7 +288,8 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         world, steps = self._world, self._steps
         if world is None or steps is None or scope is None:
             return super().call_at(when, callback, *args, context=context)
-        if not getattr(callback, "__module__", "").startswith("asyncio"):
+        # A method of a C type, such as `future.set_result`, has the module None.
+        if not (getattr(callback, "__module__", None) or "").startswith("asyncio"):
             callback, args = steps.run, (scope, callback, *args)
         handle = _VirtualTimerHandle(when, callback, args, self, context)
         # Rounded up: a millisecond clock that rounds down would wake the code too early.
@@ -294,11 +333,20 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
 
     def create_future(self) -> Future[Any]:
         """As in asyncio; a future made by actor code knows who will resolve it."""
-        if current.get() is None:
+        scope = current.get()
+        if scope is None:
             return super().create_future()
         future = ActorFuture(loop=self)
-        future.outside = sys._getframe(1).f_globals.get("__name__") not in _INSIDE_MODULES
+        maker = sys._getframe(1)
+        inside = maker.f_globals.get("__name__") in _INSIDE_MODULES
+        if not inside and not self._is_project_code(maker.f_code.co_filename):
+            future.outside = True
+            scope.outside.add(future)
         return future
+
+    def _is_project_code(self, filename: str) -> bool:
+        """Whether a file is the user's own: a future made there is resolved by the turn itself."""
+        return filename.startswith(self._root) and "site-packages" not in filename
 
     def _make_socket_transport(self, *args: Any, **kwargs: Any) -> Any:
         transport = super()._make_socket_transport(*args, **kwargs)  # type: ignore[misc]

@@ -22,6 +22,7 @@ class Scope:
         host: what the code may ask for.
         tasks: the tasks that run its code.
         transports: the network connections that it opened.
+        outside: the futures that it made and that the outside world resolves.
         failed: writes that were refused and whose refusal nobody has seen yet.
         init: functions that the constructor wants run before the first turn.
         in_constructor: whether the constructor runs right now.
@@ -34,6 +35,7 @@ class Scope:
         "in_constructor",
         "init",
         "main",
+        "outside",
         "refused",
         "stopped",
         "tasks",
@@ -45,6 +47,7 @@ class Scope:
         self.host = host
         self.tasks: dict[Task[Any], None] = {}
         self.transports: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.outside: weakref.WeakSet[Any] = weakref.WeakSet()
         self.failed: list[FailedWrite] = []
         self.init: list[Callable[[], Awaitable[Any]]] = []
         self.in_constructor = False

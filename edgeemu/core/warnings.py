@@ -1,0 +1,14 @@
+"""The warnings of a running emulator, each given once a place; `docs/warnings.md` explains them."""
+
+RUNTIME_WARNINGS: dict[str, str] = {
+    "W_ALARM_SECONDS": "An alarm is set in seconds or to a delay; it wants epoch milliseconds.",
+    "W_CALL_CYCLE": "A call waits, in the end, for itself, and can only end with its budget.",
+    "W_BLOCKED_LOOP": "A step of actor code ran for long without waiting, so nothing else could.",
+    "W_LATE_STORAGE": "Code that ran past the end of its turn used the storage; nothing is kept.",
+    "W_ALARM_STORM": "An alarm is set again for an instant that is already due, without end.",
+    "W_CONFIG": "The configuration asks for something that edgeemu does not do.",
+    "W_RESPONSE_HEADER": "The function in front answered with a header that HTTP cannot carry.",
+    "W_RESPONSE_SIZE": "The function in front answered with a body that is longer than the limit.",
+    "W_WATCH": "The project's files are no longer watched, so a save does not load the new code.",
+}
+"""Every code, with one sentence that says what is wrong."""
