@@ -1,0 +1,1 @@
+"""The control API: one table of operations, and what performs them here or in a running server."""

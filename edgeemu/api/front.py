@@ -1,0 +1,76 @@
+"""One request through the function in front, with the bounds of a server around it.
+
+Promise: whatever the function answers, what leaves here can be written as HTTP/1.1, and a request
+gets the same answer from `edgeemu fetch` as from a browser.
+"""
+
+import re
+
+from edgeemu.emulator import Emulator, PlainRequest, PlainResponse
+
+NO_BODY_STATUSES = frozenset({204, 205, 304})
+"""Statuses of responses that have no body (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5)."""
+
+_HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "content-length",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""What belongs to the connection, which is ours, and the length of the body, which we know."""
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+
+async def answer_front(emulator: Emulator, request: PlainRequest, *, cause: str) -> PlainResponse:
+    """The response to one request.
+
+    Args:
+        emulator: whose function in front answers.
+        request: whole, with a full URL.
+        cause: for the journal.
+
+    Raises:
+        EdgeemuError: `E_FROZEN_WAIT` when it waits for time that nobody can move.
+    """
+    limit = emulator.config.limits.body_bytes
+    if len(request.body) > limit:
+        return too_large(limit)
+    response = await emulator.fetch(request, cause=cause)
+    kept = []
+    for name, value in response.headers:
+        if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value.strip()):
+            emulator.warn(
+                "W_RESPONSE_HEADER",
+                f"{request.method} {request.url} was answered with the header {name!r}: {value!r}, "
+                "which HTTP cannot carry, so the caller got status 500",
+            )
+            return plain_text(500, "Internal Server Error")
+        if name.lower() not in _HOP_BY_HOP:
+            kept.append((name.lower(), value.strip()))
+    if len(response.body) > limit:
+        emulator.warn(
+            "W_RESPONSE_SIZE",
+            f"{request.method} {request.url} was answered with {len(response.body)} bytes, and "
+            f"body_bytes under [limits] allows {limit}, so the caller got status 500",
+        )
+        return plain_text(500, "Internal Server Error")
+    body = b"" if response.status in NO_BODY_STATUSES else response.body
+    return PlainResponse(response.status, tuple(kept), body)
+
+
+def plain_text(status: int, text: str) -> PlainResponse:
+    """A response in words, as the platform gives where no code answers."""
+    return PlainResponse(status, (("content-type", "text/plain;charset=UTF-8"),), text.encode())
+
+
+def too_large(limit: int) -> PlainResponse:
+    """The response to a request whose body has more than `limit` bytes."""
+    return plain_text(413, f"Content Too Large: at most {limit} bytes")
