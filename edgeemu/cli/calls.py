@@ -1,0 +1,130 @@
+"""`call` and `fetch`: one method of one instance, and one request through the function in front."""
+
+from typing import Annotated, Any
+
+import typer
+
+from edgeemu.cli import complete, render
+from edgeemu.cli.commands import Run, command, group
+from edgeemu.cli.values import parse_value, read_source
+from edgeemu.cli.words import value_text
+from edgeemu.errors import Code, EdgeemuError
+
+app = group("Calls and requests.")
+
+Actor = Annotated[
+    str,
+    typer.Argument(
+        metavar="ACTOR",
+        help="The instance, as Type/name; the name alone where one type exists.",
+        autocompletion=complete.actors,
+        show_default=False,
+    ),
+]
+
+
+@command(app, "call")
+def call(
+    run: Run,
+    actor: Actor,
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="The method of its class.")],
+    args: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ARG",
+            help="JSON if it parses, else text. Put -- before one that begins with two dashes.",
+        ),
+    ] = None,
+) -> None:
+    """Call a method of an actor and print its result.
+
+    An ARG may carry a tag for what JSON lacks: {"$date": 1893456000000}, {"$bytes": "aGk="}.
+    """
+    values = []
+    for text in args or []:
+        value, doubt = parse_value(text)
+        if doubt:
+            run.note(f"note: `{text}` is passed as text, since it is not JSON: {doubt}")
+        values.append(value)
+    result = run.perform("call", actor=actor, method=method, args=values)
+    if run.as_json:
+        render.data(result)
+    else:
+        render.text(value_text(result))
+
+
+@command(app, "fetch", raw_options=True)
+def fetch(
+    run: Run,
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="Path and query, such as /users?page=2.")
+    ],
+    method: Annotated[
+        str | None,
+        typer.Option("-X", "--method", metavar="M", help="The method; GET, or POST with -d."),
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option("-H", "--header", metavar="H:V", help="A header field.")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option("-d", "--data", metavar="BODY", help="The body; @FILE reads a file."),
+    ] = None,
+) -> None:
+    """Send one request through the function in front.
+
+    The body of the response goes to stdout, its status to stderr. Any response is a success.
+    """
+    from base64 import b64decode, b64encode
+
+    body = b""
+    if data is not None:
+        body = read_source(data[1:]) if data.startswith("@") else data.encode(errors="replace")
+    verb = (method or ("POST" if data is not None else "GET")).upper()
+    fields = [_header(text) for text in header or []]
+    response = run.perform(
+        "fetch",
+        method=verb,
+        path=path if path.startswith("/") else f"/{path}",
+        headers=fields,
+        body=b64encode(body).decode(),
+    )
+    content = b64decode(response["body"])
+    if run.as_json:
+        shown = {"status": response["status"], "headers": response["headers"]}
+        render.data({**shown, "body": _body_json(content)})
+        return
+    render.talk(_status_line(response["status"]))
+    render.raw(content)
+
+
+def _header(text: str) -> list[str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip() or not text.isprintable():
+        raise EdgeemuError(
+            Code.USAGE,
+            what=f"`{text}` is no header",
+            why="a header has a name, a colon and a value, on one line",
+            fix="write it like -H 'content-type: application/json'",
+        )
+    return [name.strip(), value.strip()]
+
+
+def _status_line(status: int) -> Any:
+    from http import HTTPStatus
+
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = ""
+    return (f"HTTP {status} {phrase}".rstrip(), "good" if status < 400 else "bad")
+
+
+def _body_json(content: bytes) -> Any:
+    """The body as text, or with the codec's tag for bytes where it is no UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        from base64 import b64encode
+
+        return {"$bytes": b64encode(content).decode()}

@@ -1,0 +1,183 @@
+"""`new` and `check`: starting a project, and looking it over without starting anything."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from edgeemu.cli.commands import Run, command, group
+from edgeemu.cli.render import Line, Piece
+from edgeemu.cli.suggest import example_call
+from edgeemu.cli.words import count, table
+from edgeemu.errors import Code, EdgeemuError
+
+if TYPE_CHECKING:
+    from edgeemu.config import Config
+
+app = group("Projects.")
+
+_SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "tests"}
+
+
+@command(app, "new", common=["as_json"])
+def new(
+    run: Run,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The folder to make, and its name.")
+    ] = None,
+    template: Annotated[
+        str, typer.Option("--template", metavar="T", help="What to start from; see --list.")
+    ] = "blank",
+    language: Annotated[
+        str, typer.Option("--language", metavar="L", help="python or typescript.")
+    ] = "python",
+    platform: Annotated[
+        str, typer.Option("--platform", metavar="P", help="Whose rules hold.")
+    ] = "telnyx",
+    list: Annotated[bool, typer.Option("--list", help="List the templates.")] = False,
+) -> None:
+    """Start a project from a template."""
+    from edgeemu import scaffold
+
+    if list:
+        _list_templates(run)
+        return
+    if name is None:
+        raise EdgeemuError(
+            Code.USAGE,
+            what="`new` needs the name of the project",
+            why="it makes a folder of that name",
+            fix="write `edgeemu new NAME`, or `edgeemu new --list` for the templates",
+        )
+    # A name with a path in front goes where the path says; an odd one is left to the check.
+    path = Path(name)
+    inside = path.name not in ("", "..") and path.name != name
+    made = scaffold.create_project(
+        path.name if inside else name,
+        template=template,
+        language=language,
+        platform=platform,
+        parent=path.parent if inside else Path(),
+    )
+    shown = {"path": str(made.path.absolute()), "template": made.template}
+    run.show({**shown, "files": [*made.files]}, lambda _: _made_lines(made))
+
+
+def _made_lines(made: Any) -> list[Line]:
+    return [
+        [("made ", "good"), f"{made.path} from the template {made.template}:"],
+        *(f"  {file}" for file in made.files),
+        "",
+        "next:",
+        f"  cd {_quoted(str(made.path))}",
+        "  edgeemu dev",
+        f"  {example_call(made.path)}    # in a second terminal",
+    ]
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+def _list_templates(run: Run) -> None:
+    from edgeemu import scaffold
+
+    found: list[dict[str, Any]] = [
+        {
+            "name": template.name,
+            "description": template.description,
+            "languages": [*template.languages],
+        }
+        for template in scaffold.list_templates()
+    ]
+    rows: list[list[Piece]] = [
+        [item["name"], ", ".join(item["languages"]), item["description"]] for item in found
+    ]
+    run.show(found, lambda _: table(["TEMPLATE", "LANGUAGES", "SHOWS"], rows))
+
+
+@command(app, "check")
+def check(run: Run) -> None:
+    """Check the configuration and the code; nothing is started.
+
+    Advice never fails the check: what is broken does.
+    """
+    from edgeemu.config import load_config
+
+    config = load_config(run.root)
+    # Modules of the project may print while they load, and stdout is for our data.
+    with redirect_stdout(sys.stderr):
+        _load_project(config)
+    advice = [_advice_json(found) for found in _review(config)]
+    types = sorted({actor.type for actor in config.actors})
+    result = {"ok": True, "actors": types, "advice": advice, "warnings": [*config.warnings]}
+    run.show(result, lambda _: _check_lines(result))
+    listed = ", ".join(types) or "none"
+    found = f"{count(len(advice), 'piece')} of advice" if advice else "no advice"
+    run.note([("ok", "good"), f": the project loads; actors: {listed}; {found}"])
+
+
+def _load_project(config: "Config") -> None:
+    import asyncio
+
+    from edgeemu.emulator import Emulator, Options, new_loop
+
+    async def load() -> None:
+        emulator = await Emulator.open(config, Options(seed=0))
+        await emulator.close()
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(load())
+
+
+def _review(config: "Config") -> Iterator[Any]:
+    from edgeemu.advice import review_source
+
+    for file in _project_modules(config):
+        text = file.read_text("utf-8", "replace")
+        yield from review_source(file.relative_to(config.root), text)
+
+
+def _project_modules(config: "Config") -> list[Path]:
+    """The Python files in the folders of `main` and the actors, without tests and environments."""
+    starts = {config.main_path, *(actor.module_path for actor in config.actors)}
+    found: set[Path] = set(starts)
+    for folder in {start.parent for start in starts}:
+        found.update(_python_files(folder))
+    return sorted(found)
+
+
+def _python_files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            skipped = path.name in _SKIPPED_FOLDERS or (path / "pyvenv.cfg").exists()
+            if not skipped and not path.is_symlink():
+                yield from _python_files(path)
+        elif path.suffix == ".py" and not path.name.startswith(("test_", "conftest.")):
+            yield path
+
+
+def _advice_json(found: Any) -> dict[str, Any]:
+    return {
+        "file": found.file,
+        "line": found.line,
+        "code": found.code,
+        "message": found.message,
+        "fix": found.fix,
+    }
+
+
+def _check_lines(result: dict[str, Any]) -> list[Line]:
+    found: list[Line] = [[("warning: ", "warn"), text] for text in result["warnings"]]
+    for item in result["advice"]:
+        found.append([f"{item['file']}:{item['line']} ", (item["code"], "warn")])
+        found.append(f"  {item['message']}")
+        found.append(f"  fix: {item['fix']}")
+    return found

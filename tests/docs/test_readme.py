@@ -1,0 +1,41 @@
+"""What the README shows is what the commands print, and its Python runs."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.consoles import Consoles
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+
+
+@pytest.mark.slow
+def test_readme_shows_what_its_commands_print(tmp_path: Path) -> None:
+    """Five minutes to a fired alarm, run. `UPDATE_DOCS=1` writes the README anew instead."""
+    text = README.read_text("utf-8")
+    consoles = Consoles(tmp_path, os.environ)
+    try:
+        now = consoles.rewrite(text)
+    finally:
+        consoles.close()
+    if os.environ.get("UPDATE_DOCS"):
+        README.write_text(now, "utf-8")
+        return
+    assert now == text, "run the test once with UPDATE_DOCS=1 and look at what changed"
+
+
+@pytest.mark.slow
+def test_python_of_the_readme_runs(tmp_path: Path) -> None:
+    """The actor and the tests that the README shows are saved as a project, and pass."""
+    actor, tests = re.findall(r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
+    (tmp_path / "edgeemu.toml").write_text(
+        'name = "shown"\nmain = "main.py"\n[[actors]]\nbinding = "SESSION"\ntype = "Session"\n'
+    )
+    (tmp_path / "main.py").write_text(actor)
+    (tmp_path / "test_shown.py").write_text(tests)
+    consoles = Consoles(tmp_path, os.environ)
+    shown = consoles.rewrite("```console\n$ python -m pytest -q -p no:randomly\n```")
+    assert "2 passed" in shown, shown
