@@ -150,9 +150,9 @@ _CODES_BY_TEXT = {code.text: code for code in Code}
 
 def error_from_json(body: object) -> EdgeemuError | None:
     """The error that a body of `EdgeemuError.as_json` describes, or None for any other body."""
-    if not isinstance(body, dict) or not isinstance(body.get("error"), dict):
+    fields = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(fields, dict) or "code" not in fields:
         return None
-    fields = body["error"]
     code = _CODES_BY_TEXT.get(str(fields.get("code")), Code.INTERNAL)
     return EdgeemuError(
         code,

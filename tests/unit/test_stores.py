@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from edgeemu.core.journal import Entry, Kind, Recorded
@@ -409,6 +409,7 @@ def test_meta(store):
     st.none() | st.integers(-1, 61),
     st.none() | st.integers(-1, 61),
 )
+@example([(item > 0, abs(item)) for item in [*range(60, 0, -1), *range(-60, 0, 2)]], 20, 40)
 def test_sorted_set_against_a_set(changes, lower, upper):
     model: set[int] = set()
     with pytest.MonkeyPatch.context() as patch:

@@ -13,6 +13,7 @@ from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.rows import Alarm, InstanceRow, PastAlarm, PastAlarmState
 from edgeemu.ids import InstanceId
+from edgeemu.stores import sqlite
 from edgeemu.stores.memory import MemoryStore
 from edgeemu.stores.port import Batch, StoredTurn
 from edgeemu.stores.sqlite import SqliteStore
@@ -77,6 +78,7 @@ class BothStores(RuleBasedStateMachine):
     def same(self, method: str, *args: Any, **kwargs: Any) -> None:
         expected = getattr(self.memory, method)(*args, **kwargs)
         assert getattr(self.sqlite, method)(*args, **kwargs) == expected
+        assert len(self.sqlite._ids) <= sqlite.IDS_REMEMBERED_MAX
 
     @rule(batch=_batches)
     def apply(self, batch):
@@ -111,7 +113,8 @@ class BothStores(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-def test_both_stores_agree():
+def test_both_stores_agree(monkeypatch):
+    monkeypatch.setattr(sqlite, "IDS_REMEMBERED_MAX", 3)  # So that instances are forgotten.
     run_state_machine_as_test(
         BothStores,
         settings=settings(

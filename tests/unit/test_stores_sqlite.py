@@ -278,13 +278,13 @@ def start_child(folder: Path, *, first: int, statement_last: int = 0) -> subproc
 def test_kill_between_any_two_instants_loses_nothing_answered(tmp_path):
     number = 0
     for answers in (1, 40, 170):
-        child = start_child(tmp_path, first=number + 1)
-        assert child.stdout is not None
-        for _ in range(answers):
-            child.stdout.readline()
-        in_use = refusal(tmp_path)
-        child.kill()
-        rest, _ = child.communicate(timeout=CHILD_WAIT_S)
+        with start_child(tmp_path, first=number + 1) as child:
+            assert child.stdout is not None
+            for _ in range(answers):
+                child.stdout.readline()
+            in_use = refusal(tmp_path)
+            child.kill()
+            rest = child.stdout.read()
         answered = max([number + answers, *map(int, rest.split())])
         assert text_of(in_use, tmp_path) == (
             "error[E_STATE_IN_USE]: the state folder `STATE` is in use\n"
