@@ -1,7 +1,7 @@
 """Runs the `console` blocks of a document, and says what they should have shown.
 
 A block holds commands behind `$ ` and below each what it prints, both streams together. A command
-that ends with ` &` starts the emulator, which is waited for. All of it runs in one folder, in order.
+that ends with ` &` starts the emulator, which is waited for. All of it runs in one folder.
 """
 
 import os

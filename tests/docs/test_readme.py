@@ -1,4 +1,4 @@
-"""What the README shows is what the commands print, and its Python runs."""
+"""What the README shows is what the commands print; its Python and that of the guides runs."""
 
 import os
 import re
@@ -39,3 +39,18 @@ def test_python_of_the_readme_runs(tmp_path: Path) -> None:
     consoles = Consoles(tmp_path, os.environ)
     shown = consoles.rewrite("```console\n$ python -m pytest -q -p no:randomly\n```")
     assert "2 passed" in shown, shown
+
+
+@pytest.mark.slow
+def test_python_of_the_testing_guide_runs(tmp_path: Path) -> None:
+    """The tests that the guide shows pass in a project made from the template that it names."""
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / "docs/testing.md").read_text("utf-8"), re.M | re.S
+    )
+    consoles = Consoles(tmp_path, os.environ)
+    consoles.rewrite("```console\n$ edgeemu new shop --template session-timeout\n```")
+    (tmp_path / "shop/tests/test_guide.py").write_text("\n".join(blocks))
+    shown = consoles.rewrite(
+        "```console\n$ cd shop\n$ python -m pytest -q -p no:randomly tests/test_guide.py\n```"
+    )
+    assert f"{''.join(blocks).count('def test_')} passed" in shown, shown
