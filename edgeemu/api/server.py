@@ -253,6 +253,8 @@ def _make_uvicorn(app: App, ready: Callable[[], None]) -> Any:
     """The HTTP server, with the signals left to us and a call when it accepts."""
     import uvicorn
 
+    from edgeemu.api.protocol import JoiningProtocol
+
     class Server(uvicorn.Server):
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -265,7 +267,7 @@ def _make_uvicorn(app: App, ready: Callable[[], None]) -> Any:
     settings = uvicorn.Config(
         app,
         loop="none",
-        http="httptools",
+        http=JoiningProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -125,7 +125,7 @@ def serve_project(
         EdgeemuError: as `load` and `edgeemu.api.server.serve`.
     """
     from edgeemu.api.server import serve
-    from edgeemu.emulator import new_loop
+    from edgeemu.emulator import calm_collector, new_loop
 
     # What an actor prints belongs between the lines of the log, in a pipe too.
     if hasattr(sys.stdout, "reconfigure"):
@@ -149,6 +149,7 @@ def serve_project(
         on_journal=log.entries,
         on_stopping=log.stopping,
     )
+    calm_collector()
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(serving)
 

@@ -142,6 +142,15 @@ class InstanceLoaded:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadFailed:
+    """The row of an instance could not be read."""
+
+    now_ms: int
+    instance: InstanceId
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """The code of a turn came to its end, or to the end of its budget."""
 
@@ -195,6 +204,7 @@ Event = (
     | TurnWithdrawn
     | AlarmDue
     | InstanceLoaded
+    | LoadFailed
     | TurnEnded
     | TurnCommitted
     | CommitFailed

@@ -24,6 +24,7 @@ from edgeemu.core.events import (
     EvictRequested,
     Failure,
     InstanceLoaded,
+    LoadFailed,
     LoadInstance,
     Outcome,
     Record,
@@ -42,7 +43,7 @@ from edgeemu.core.events import (
 from edgeemu.core.instances import Instance, Life
 from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.profile import Profile
-from edgeemu.core.rows import Fault, FaultHow
+from edgeemu.core.rows import FaultHow, take_fault
 from edgeemu.errors import InvariantError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import QUEUED_TURNS_MAX
@@ -81,6 +82,13 @@ class Machine:
         self.idle_eviction_ms = idle_eviction_ms
         self.evict_always = evict_always
         self.next_turn_id = turn_id
+        self._timeouts = {
+            TurnKind.INIT: profile.init_timeout_ms,
+            TurnKind.CALL: profile.call_timeout_ms,
+            TurnKind.FETCH: profile.fetch_timeout_ms,
+            TurnKind.ALARM: profile.alarm_timeout_ms,
+            TurnKind.EDIT: None,
+        }
         self._jitter = jitter
         self._check = check
         self._instances: dict[InstanceId, Instance] = {}
@@ -92,6 +100,7 @@ class Machine:
             TurnWithdrawn: self._on_turn_withdrawn,
             AlarmDue: self._on_alarm_due,
             InstanceLoaded: self._on_instance_loaded,
+            LoadFailed: self._on_load_failed,
             TurnEnded: self._on_turn_ended,
             TurnCommitted: self._on_turn_committed,
             CommitFailed: self._on_commit_failed,
@@ -166,6 +175,13 @@ class Machine:
             self._handlers[type(held)](held, out)
         if instance.queue:
             self._pump(instance, event.now_ms, out)
+
+    def _on_load_failed(self, event: LoadFailed, out: Effects) -> None:
+        """Whoever waits for the instance is told; the next event tries to read it again."""
+        instance = self._instances.pop(event.instance)
+        turns = [held.turn for held in instance.waiting if isinstance(held, TurnRequested)]
+        out.extend(Refuse(turn, event.message) for turn in [*turns, *instance.queue])
+        self._delivering.pop(event.instance, None)
 
     def _on_turn_requested(self, event: TurnRequested, out: Effects) -> None:
         instance = self._ready(event, out)
@@ -337,22 +353,16 @@ class Machine:
         instance.running = turn
         instance.started_at_ms = now_ms
         self._running[turn.id] = instance
-        timeouts = {
-            TurnKind.INIT: self.profile.init_timeout_ms,
-            TurnKind.CALL: self.profile.call_timeout_ms,
-            TurnKind.FETCH: self.profile.fetch_timeout_ms,
-            TurnKind.ALARM: self.profile.alarm_timeout_ms,
-            TurnKind.EDIT: None,
-        }
         if turn.kind is not TurnKind.ALARM:
-            out.append(StartTurn(turn, instance.stored.alarm, timeouts[turn.kind]))
+            out.append(StartTurn(turn, instance.stored.alarm, self._timeouts[turn.kind]))
             return
         alarm = instance.stored.alarm
         if alarm is None:
             raise InvariantError(f"{instance.id}: an alarm turn starts without an alarm")
         instance.delivering = alarm
         instance.row = alarms.start_delivery(instance.stored, now_ms)
-        fault = self._take_fault(instance)
+        instance.row, fault = take_fault(instance.stored)
+        instance.fault = fault
         if fault is not None and fault.how in _REPLACING_FAULTS:
             outcome = Outcome.FAILED if fault.how is FaultHow.THROW else Outcome.TIMED_OUT
             name = "InjectedError" if fault.how is FaultHow.THROW else "ActorAlarmTimeoutError"
@@ -364,23 +374,11 @@ class Machine:
             StartTurn(
                 turn,
                 None,
-                timeouts[turn.kind],
+                self._timeouts[turn.kind],
                 retry_count=alarm.retry_count,
                 crash=fault.how if fault else None,
             )
         )
-
-    def _take_fault(self, instance: Instance) -> Fault | None:
-        """The planned fault that the delivery meets; one less is planned afterwards."""
-        row = instance.stored
-        if not row.faults:
-            return None
-        fault, *rest = row.faults
-        if fault.times > 1:
-            rest.insert(0, replace(fault, times=fault.times - 1))
-        instance.row = replace(row, faults=tuple(rest))
-        instance.fault = fault
-        return fault
 
     # --- ending ----------------------------------------------------------------------------
 

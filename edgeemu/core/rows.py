@@ -4,7 +4,7 @@ A row is a value. Rules make a new one from an old one; stores write it in the s
 the keys of the turn, so that an alarm and the data it belongs to are never apart.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -107,3 +107,13 @@ class AlarmWrite:
 
     when_ms: int | None
     set_by: str | None = None
+
+
+def take_fault(row: InstanceRow) -> tuple[InstanceRow, Fault | None]:
+    """The planned fault that the next delivery meets, and the row in which one less is planned."""
+    if not row.faults:
+        return row, None
+    fault, *rest = row.faults
+    if fault.times > 1:
+        rest.insert(0, replace(fault, times=fault.times - 1))
+    return replace(row, faults=tuple(rest)), fault

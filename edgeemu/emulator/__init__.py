@@ -1,6 +1,7 @@
 """The facade: `Emulator` is the product, and every skin is thin."""
 
 from edgeemu.emulator.build import Options
+from edgeemu.emulator.collector import calm_collector
 from edgeemu.emulator.facade import Emulator, bug_report
 from edgeemu.engines.port import PlainRequest, PlainResponse
 from edgeemu.engines.python.loop import EmulatorLoop, new_loop
@@ -12,5 +13,6 @@ __all__ = [
     "PlainRequest",
     "PlainResponse",
     "bug_report",
+    "calm_collector",
     "new_loop",
 ]

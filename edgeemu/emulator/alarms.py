@@ -10,7 +10,7 @@ from edgeemu.core.journal import Entry, Kind, Recorded
 from edgeemu.core.rows import AlarmWrite, Fault, FaultHow, InstanceRow
 from edgeemu.core.why import HISTORY_KINDS, explain
 from edgeemu.emulator import problems, views
-from edgeemu.emulator.shell import Edit
+from edgeemu.emulator.requests import Edit
 from edgeemu.emulator.turns import TurnRequests
 from edgeemu.ids import InstanceId
 from edgeemu.limits import JOURNAL_PAGE_MAX, LIST_PAGE_MAX
@@ -115,6 +115,7 @@ class AlarmControl:
         data = {"how": how.value, "times": times, "message": message}
         now_ms = self._shell.clock.now_ms()
         self._shell.record(Entry(Kind.FAULT_PLANNED, now_ms, instance, cause=cause, data=data))
+        self._shell.flush()  # Before the answer, like the change itself.
         return {"actor": str(instance), "how": how.value, "times": times, "error": message}
 
     async def set(

@@ -158,7 +158,7 @@ class Emulator:
 
     def on_broken(self, handler: Callable[[BaseException], None]) -> None:
         """Have `handler` called when a bug in edgeemu stops the time."""
-        self._mover.on_broken = handler
+        self._shell.on_broken = handler
 
     def fail_fast(self) -> None:
         """Let an assertion that fails in an actor end the command at once, for tests."""

@@ -6,7 +6,8 @@ from typing import Any
 from edgeemu.core.events import Ending, Failure, Outcome
 from edgeemu.core.journal import Entry, Kind
 from edgeemu.emulator.hosts import TurnHost
-from edgeemu.emulator.shell import Shell, TurnReply
+from edgeemu.emulator.requests import TurnReply
+from edgeemu.emulator.shell import Shell
 from edgeemu.engines.port import Engine, PlainRequest, Result, Work
 
 

@@ -96,7 +96,6 @@ class Mover:
         self._held_by_ms: int | None = None
         self._tally = Tally()
         self._stopped: Callable[[], BaseException | None] = lambda: None
-        self.on_broken: Callable[[BaseException], None] = lambda _: None
         shell.on_schedule = self._scheduled
         shell.watchers.append(self._count)
 
@@ -117,7 +116,7 @@ class Mover:
 
     def _ticker_ended(self, ticker: asyncio.Task[None]) -> None:
         if not ticker.cancelled() and (error := ticker.exception()) is not None:
-            self.on_broken(error)
+            self._shell.on_broken(error)
 
     def hold_overdue(self) -> None:
         """Leave alone what is overdue now, until a command moves time."""

@@ -6,13 +6,13 @@ of the loop; only then is its caller answered.
 
 from asyncio import Future
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from edgeemu.clock import EmulatorClock
 from edgeemu.core.events import (
-    AlarmOutcome,
     CommitFailed,
     CommitTurn,
     DropInstance,
@@ -21,6 +21,7 @@ from edgeemu.core.events import (
     Event,
     Failure,
     InstanceLoaded,
+    LoadFailed,
     LoadInstance,
     Outcome,
     Record,
@@ -37,10 +38,10 @@ from edgeemu.core.events import (
 )
 from edgeemu.core.journal import Entry, Kind, Recorded
 from edgeemu.core.machine import Machine
-from edgeemu.core.rows import AlarmWrite, Fault
 from edgeemu.core.timers import Timer, Timers
 from edgeemu.core.warnings import RUNTIME_WARNINGS
 from edgeemu.emulator.hosts import Surroundings, TurnHost
+from edgeemu.emulator.requests import Edit, TurnReply
 from edgeemu.emulator.schedule import Schedule
 from edgeemu.engines.port import Answer, Engine, Result, Work
 from edgeemu.engines.python.loop import EmulatorLoop
@@ -50,32 +51,6 @@ from edgeemu.stores.port import Batch, Store, StoredTurn
 
 META_POSITION = "position"
 """Where the store keeps the clock and the number of the next turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A change from outside that takes its turn: keys, the alarm, planned faults."""
-
-    puts: Mapping[str, bytes | None] | None = None
-    clear: bool = False
-    alarm: AlarmWrite | None = None
-    plan: Callable[[tuple[Fault, ...]], tuple[Fault, ...]] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnReply:
-    """How a turn ended, for whoever asked for it.
-
-    Attributes:
-        refused: why it did not take place, if it did not.
-        error: the engine's own error object, where there is one.
-    """
-
-    ending: Ending | None = None
-    answer: Answer = None
-    alarm: AlarmOutcome | None = None
-    refused: str | None = None
-    error: BaseException | None = None
 
 
 @dataclass(slots=True)
@@ -121,6 +96,8 @@ class Shell:
         self.watchers: list[Callable[[list[Recorded]], None]] = []
         self.on_schedule: Callable[[int], None] = lambda _: None
         self.on_failed_assertion: Callable[[AssertionError], None] | None = None
+        self.on_broken: Callable[[BaseException], None] = lambda _: None
+        self.broken: InvariantError | None = None
         self._store_error: EdgeemuError | None = None
         self.around = Surroundings(
             store=store,
@@ -153,8 +130,26 @@ class Shell:
             while self._events:
                 for effect in self.machine.step(self._events.popleft()):
                     self._perform(effect)
+        except InvariantError as error:
+            self._break(error)
+            raise
         finally:
             self._dispatching = False
+
+    def _break(self, error: InvariantError) -> None:
+        """A promise of the core is broken: write the journal out, and leave nobody waiting."""
+        if self.broken is not None:
+            return
+        self.broken = error
+        self._turns.clear()  # What follows from a broken state is not kept.
+        self._ended_ids.clear()
+        entries, self._entries = self._entries, []
+        with suppress(EdgeemuError):
+            self.store.apply(Batch((), entries, self.clock.real_ms()))
+        for pending in list(self._pending.values()):
+            if pending.answered is not None:
+                pending.answered(TurnReply(refused="edgeemu has a bug"))
+        self.on_broken(error)
 
     def _perform(self, effect: Effect) -> None:
         match effect:
@@ -167,14 +162,19 @@ class Shell:
             case Reply():
                 self._answer(effect.turn, TurnReply(effect.ending, alarm=effect.alarm))
             case LoadInstance():
-                row = self.store.load(effect.instance)
-                self._events.append(InstanceLoaded(self.clock.now_ms(), effect.instance, row))
+                self._events.append(self._load(effect.instance))
             case DropInstance():
                 self._engine.drop(effect.instance)
             case StopTurn():
                 self._engine.stop(effect.turn.id)
             case Refuse():
                 self._answer(effect.turn, TurnReply(refused=effect.reason))
+
+    def _load(self, instance: InstanceId) -> InstanceLoaded | LoadFailed:
+        try:
+            return InstanceLoaded(self.clock.now_ms(), instance, self.store.load(instance))
+        except EdgeemuError as error:
+            return LoadFailed(self.clock.now_ms(), instance, error.what)
 
     @property
     def _engine(self) -> Engine:

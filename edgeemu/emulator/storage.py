@@ -9,7 +9,7 @@ from edgeemu.codec import decode, encode, from_json, to_json
 from edgeemu.core.overlay import KeyRange
 from edgeemu.emulator import problems
 from edgeemu.emulator.alarms import AlarmControl
-from edgeemu.emulator.shell import Edit
+from edgeemu.emulator.requests import Edit
 from edgeemu.emulator.turns import TurnRequests
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId

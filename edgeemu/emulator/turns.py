@@ -7,7 +7,8 @@ from edgeemu.clock import ClockMode, pause_real_ms
 from edgeemu.codec import decode
 from edgeemu.core.events import Failure, Outcome, TurnKind
 from edgeemu.emulator import problems
-from edgeemu.emulator.shell import Edit, Shell, TurnReply
+from edgeemu.emulator.requests import Edit, TurnReply
+from edgeemu.emulator.shell import Shell
 from edgeemu.engines.port import Engine, Waiting, Work
 from edgeemu.ids import InstanceId
 
@@ -59,6 +60,8 @@ class TurnRequests:
         Raises:
             EdgeemuError: if it failed or did not take place.
         """
+        if self.shell.broken is not None:
+            raise self.shell.broken
         if reply.ending is None:
             raise problems.refused(instance, reply.refused or "")
         if reply.ending.outcome is Outcome.SUCCEEDED:

@@ -21,8 +21,12 @@ APPLICATION_ID = 0x65646765
 FILE_BYTES_MIN = 512
 """The smallest page of SQLite."""
 
-WAL_PAGES = 2_000
-"""Pages of 4 kB in the write-ahead log at which a commit copies it into the file: 8 MB."""
+PAGE_BYTES = 2_048
+"""Bytes of a page. A commit writes the pages that a turn touched, about ten, whole into the log:
+half of SQLite's default makes it a quarter faster; smaller ones win nothing more."""
+
+WAL_PAGES = 4_000
+"""Pages in the write-ahead log at which a commit copies it into the file: 8 MB."""
 
 WAL_BYTES_KEPT = 16 * 1024 * 1024
 """What is kept of a log that a large batch made grow."""
@@ -178,6 +182,7 @@ def _make(path: Path) -> None:
         rest.unlink(missing_ok=True)
     connection = apsw.Connection(str(draft))
     try:
+        connection.pragma("page_size", PAGE_BYTES)
         connection.pragma("journal_mode", "off")
         connection.execute("BEGIN;" + _SCHEMA)
         connection.pragma("application_id", APPLICATION_ID)

@@ -70,6 +70,7 @@ class PythonEngine:
         loop.attach(world, self._steps, loader.root)
         self._loaded: LoadedCode | None = None
         self._code: LoadedCode | None = None
+        self._methods: dict[type[Any], list[str]] = {}
         self._objects: dict[InstanceId, Any] = {}
         self._scopes: dict[int, Scope] = {}
         self._storage = ActorStorage(profile, loader.root)
@@ -85,6 +86,7 @@ class PythonEngine:
         """Let everything that starts from now on use what was loaded last."""
         if self._loaded is not None:
             self._code, self._loaded = self._loaded, None
+            self._methods.clear()
             self._loader.publish(self._code)
 
     def replace_project(
@@ -238,7 +240,10 @@ class PythonEngine:
                 f"{name} is private: a name that starts with "
                 f"{self._profile.private_prefix} cannot be called through a stub"
             )
-        callable_names = public_methods(type(target))
+        made = type(target)
+        callable_names = self._methods.get(made)
+        if callable_names is None:
+            callable_names = self._methods[made] = public_methods(made)
         if name in callable_names:
             method: Callable[..., Any] = getattr(target, name)
             return method
@@ -354,10 +359,10 @@ def _waits_outside(scope: Scope, task: Task[Any]) -> bool:
         return True
     module, function = _waits_in(task)
     if module in ("asyncio.locks", "asyncio.queues"):
-        return any(not transport.is_closing() for transport in scope.transports)
+        return any(not transport.is_closing() for transport in scope.transports or ())
     if (module, function) == ("asyncio.tasks", "sleep"):
         return False
-    return any(not future.done() for future in scope.outside)
+    return any(not future.done() for future in scope.outside or ())
 
 
 def _waits_in(task: Task[Any]) -> tuple[str, str]:

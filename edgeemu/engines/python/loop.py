@@ -18,6 +18,7 @@ from contextvars import Context, copy_context
 from math import ceil
 from types import TracebackType
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from edgeemu.clock import ActorTime, EmulatorClock, stopwatch_ns
 from edgeemu.core.timers import Timer, Timers
@@ -38,6 +39,10 @@ _INSIDE_MODULES = frozenset(
     }
 )
 """Modules whose futures are resolved by virtual time, the emulator or the turn's own tasks."""
+
+
+UNPOLLED_ROUNDS_MAX = 8
+"""Rounds of the loop, while something is ready, before it looks at sockets and timers again."""
 
 
 class ActorFuture(Future[Any]):
@@ -202,6 +207,7 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         self._idle_waiters: list[tuple[int, Future[bool]]] = []
         self._idle_calls: list[Callable[[], None]] = []
         self._cycles = 0
+        self._unpolled = 0
         self.plain_context: Context = copy_context()
         """A context outside of every turn, for whatever the emulator itself does."""
 
@@ -239,7 +245,23 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
                 call()
         if self._idle_waiters:
             self._wake_idle_waiters(idle=not self._ready)  # type: ignore[attr-defined]
+        if self._ready and self._unpolled < UNPOLLED_ROUNDS_MAX:  # type: ignore[attr-defined]
+            self._unpolled += 1
+            self._run_ready()
+            return
+        self._unpolled = 0
         super()._run_once()  # type: ignore[misc]
+
+    def _run_ready(self) -> None:
+        """Run what is ready, without asking the system for more: that takes as long as a callback.
+
+        A turn takes five rounds of the loop, of which one at most has anything to ask for.
+        """
+        ready = self._ready  # type: ignore[attr-defined]
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()
 
     def _wake_idle_waiters(self, *, idle: bool) -> None:
         self._cycles += 1
@@ -341,6 +363,8 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         inside = maker.f_globals.get("__name__") in _INSIDE_MODULES
         if not inside and not self._is_project_code(maker.f_code.co_filename):
             future.outside = True
+            if scope.outside is None:
+                scope.outside = WeakSet()
             scope.outside.add(future)
         return future
 
@@ -352,6 +376,8 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         transport = super()._make_socket_transport(*args, **kwargs)  # type: ignore[misc]
         scope = current.get()
         if scope is not None:
+            if scope.transports is None:
+                scope.transports = WeakSet()
             scope.transports.add(transport)
         return transport
 

@@ -46,8 +46,9 @@ class Scope:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.tasks: dict[Task[Any], None] = {}
-        self.transports: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.outside: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Made with the first of them: a weak set costs as much as the rest of a scope.
+        self.transports: weakref.WeakSet[Any] | None = None
+        self.outside: weakref.WeakSet[Any] | None = None
         self.failed: list[FailedWrite] = []
         self.init: list[Callable[[], Awaitable[Any]]] = []
         self.in_constructor = False

@@ -1,0 +1,39 @@
+"""A broken promise of the core stops the run, tells whoever waits, and leaves the journal behind."""
+
+from pathlib import Path
+
+import pytest
+
+from edgeemu.core.instances import Instance
+from edgeemu.emulator import Emulator
+from edgeemu.errors import InvariantError
+from tests.support.emulators import inst, run_with, write_project
+
+ACTOR = """
+class A(StatefulActor):
+    async def touch(self):
+        await self.ctx.storage.put("k", 1)
+"""
+
+
+def test_a_broken_promise_ends_the_call_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller gets the breach instead of waiting for ever, and so does whoever runs the rest."""
+
+    async def story(emulator: Emulator) -> None:
+        told: list[BaseException] = []
+        emulator.on_broken(told.append)
+        await emulator.call(inst("A/x"), "touch")
+
+        def breach(self: Instance) -> None:
+            raise InvariantError("planted")
+
+        monkeypatch.setattr(Instance, "check", breach)
+        with pytest.raises(InvariantError, match="planted"):
+            await emulator.call(inst("A/x"), "touch")
+        monkeypatch.undo()
+        assert [str(error) for error in told] == ["planted"]
+        assert [entry["kind"] for entry in emulator.journal()] == ["init", "call"]
+
+    run_with(write_project(tmp_path, ACTOR), story)
