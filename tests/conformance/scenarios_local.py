@@ -95,18 +95,14 @@ SCENARIOS = [
         ended("arm"),
         evict("Named/user:42", gives=["Named/user:42"]),
         advance("1h", deliveries=1, succeeded=1),
-        keys(
-            "Named/user:42", {"failures": 0, "made": 2, "seen": ["value", "user:42", 0]}
-        ),
+        keys("Named/user:42", {"failures": 0, "made": 2, "seen": ["value", "user:42", 0]}),
         start("again", "Named/user:42", "arm", LOCAL_T0_MS + 2 * _HOUR_MS, 1),
         advance("5ms"),
         ended("again"),
         advance("1h", deliveries=1, failed=1),
         evict("Named/user:42", gives=["Named/user:42"]),
         advance("2s", deliveries=1, succeeded=1),
-        keys(
-            "Named/user:42", {"failures": 1, "made": 3, "seen": ["value", "user:42", 1]}
-        ),
+        keys("Named/user:42", {"failures": 1, "made": 3, "seen": ["value", "user:42", 1]}),
         toml='[dev]\nidle_eviction_ms = "never"\n',
         kept_only="it evicts by itself, and counts",
     ),

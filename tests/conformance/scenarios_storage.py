@@ -135,10 +135,14 @@ SCENARIOS = [
         "C40",
         "values come back equal and of the same type",
         "section 7",
-        *(step for value in _ROUND_TRIPS for step in (
-            call("A/x", "echo", value, gives=value),
-            call("A/x", "get", "echo", gives=value),
-        )),
+        *(
+            step
+            for value in _ROUND_TRIPS
+            for step in (
+                call("A/x", "echo", value, gives=value),
+                call("A/x", "get", "echo", gives=value),
+            )
+        ),
     ),
     _storage(
         "C41",
@@ -165,19 +169,21 @@ SCENARIOS = [
         "C42",
         "odd numbers and undefined inside a value are kept; shared parts become copies",
         "section 7, U39 to U47",
-        *(step for value in _ODD_ONES for step in (
-            call("A/x", "echo", value, gives=value),
-            call("A/x", "get", "echo", gives=value),
-        )),
+        *(
+            step
+            for value in _ODD_ONES
+            for step in (
+                call("A/x", "echo", value, gives=value),
+                call("A/x", "get", "echo", gives=value),
+            )
+        ),
         call("A/x", "shared", gives={"a": 1}),
     ),
     _storage(
         "C46",
         "what is no instant is refused; the alarm before it stays",
         "U49",
-        call(
-            "A/x", "bad_times", gives=[["float", "float", "str", "datetime", "NoneType"], 60_000]
-        ),
+        call("A/x", "bad_times", gives=[["float", "float", "str", "datetime", "NoneType"], 60_000]),
         alarm("A/x", 60_000),
     ),
     _storage(

@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import scenarios_alarms, scenarios_lifecycle, scenarios_storage
-from tests.conformance import scenarios_local, scenarios_turns
+from tests.conformance import (
+    scenarios_alarms,
+    scenarios_lifecycle,
+    scenarios_local,
+    scenarios_storage,
+    scenarios_turns,
+)
 from tests.conformance.runner import HERE, VARIANTS, Run, Variant
 from tests.conformance.scenario import Scenario
 from tests.support.emulators import run

@@ -4,11 +4,13 @@ Cases 3 and 11 of local development, C59 and C61; spec/telnyx-actors.md section 
 """
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from edgeemu.clock import wait_event_real_ms
 from edgeemu.core.rows import FaultHow
 from edgeemu.emulator import Emulator
 from edgeemu.errors import Code, EdgeemuError
@@ -256,7 +258,7 @@ def test_emulators_in_one_process_share_nothing(tmp_path: Path, order: tuple[str
     # Case 13, at the level of the emulator.
     config = write_project(tmp_path, LEAK)
 
-    async def body(emulator: Emulator, what: str) -> None:
+    async def body(what: str, emulator: Emulator) -> None:
         assert emulator.list_instances() == []
         assert (await emulator.clock.advance(3_600_000))["deliveries"] == 0
         if what == "begins":
@@ -264,4 +266,36 @@ def test_emulators_in_one_process_share_nothing(tmp_path: Path, order: tuple[str
             assert len(emulator.alarms.list()) == 1
 
     for what in order:
-        run_with(config, lambda emulator, what=what: body(emulator, what))
+        run_with(config, partial(body, what))
+
+
+@pytest.mark.parametrize("hold", [False, True], ids=["fires", "holds"])
+def test_overdue_at_start_fires_by_itself_unless_it_is_held(tmp_path: Path, hold: bool) -> None:
+    # Case 2 and U62; what is held fires with the next command that moves time.
+    config = write_project(tmp_path, LEAK)
+    state_dir = tmp_path / "state"
+
+    async def arm(emulator: Emulator) -> None:
+        await emulator.alarms.set(inst("A/o1"), T0_MS + 3_600_000)
+        await emulator.alarms.set(inst("A/o2"), T0_MS + 1_800_000)
+
+    def delivered(emulator: Emulator) -> list[tuple[str, int]]:
+        told = [entry for entry in emulator.journal() if entry["kind"] == "alarm"]
+        return [(entry["actor"], entry["late_ms"] // 60_000) for entry in told]
+
+    async def look(emulator: Emulator) -> None:
+        fired = asyncio.Event()
+        emulator.watch(lambda _: fired.set() if len(delivered(emulator)) == 2 else None)
+        emulator.start(hold_overdue=hold)
+        assert await wait_event_real_ms(fired, 20 if hold else 5_000) is not hold
+        if hold:
+            assert [item["due_in_ms"] for item in emulator.alarms.list()] == [
+                -5_400_000,
+                -3_600_000,
+            ]
+            assert (await emulator.clock.advance(0))["deliveries"] == 2
+        assert delivered(emulator) == [("A/o2", 90), ("A/o1", 60)]
+        assert emulator.alarms.list() == []
+
+    run_with(config, arm, frozen(state_dir))
+    run_with(config, look, frozen(state_dir, start_ms=T0_MS + 7_200_000))

@@ -21,7 +21,12 @@ PRELUDE = "import asyncio\nfrom edgeemu import AlarmInfo, Request, Response, Sta
 
 
 def write_project(
-    folder: Path, source: str, *, types: Sequence[str] = ("A",), lateness_ms: int = 0, toml: str = ""
+    folder: Path,
+    source: str,
+    *,
+    types: Sequence[str] = ("A",),
+    lateness_ms: int = 0,
+    toml: str = "",
 ) -> Config:
     """Write a project with one module into `folder`; its configuration.
 

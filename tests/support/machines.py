@@ -98,9 +98,7 @@ class Driver:
             match effect:
                 case LoadInstance():
                     row = self.rows.get(effect.instance, InstanceRow())
-                    effects += self.machine.step(
-                        InstanceLoaded(self.now_ms, effect.instance, row)
-                    )
+                    effects += self.machine.step(InstanceLoaded(self.now_ms, effect.instance, row))
                 case StartTurn():
                     self.started[effect.turn.instance] = effect
                 case CommitTurn():

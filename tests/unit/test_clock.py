@@ -194,7 +194,7 @@ def everything() -> list[float]:
         time.monotonic() * 1_000,
         time.monotonic_ns() / 1_000_000,
         datetime.now(UTC).timestamp() * 1_000,  # noqa: TID251 - as actor code does
-        datetime.now().timestamp() * 1_000,  # noqa: TID251, DTZ005 - as actor code does
+        datetime.now().timestamp() * 1_000,  # noqa: TID251 - as actor code does
         datetime.fromtimestamp(time.time(), UTC).timestamp() * 1_000,
     ]
 

@@ -113,7 +113,9 @@ def test_project_may_not_hide_the_standard_library(project: Project) -> None:
 
 
 def test_package_imports_work_from_a_source_folder(project: Project) -> None:
-    project.write("src/main.py", "from own_package.part import VALUE\n" + ACTOR.format(value="VALUE"))
+    project.write(
+        "src/main.py", "from own_package.part import VALUE\n" + ACTOR.format(value="VALUE")
+    )
     project.write("src/own_package/__init__.py", "")
     project.write("src/own_package/part.py", "from .other import VALUE")
     project.write("src/own_package/other.py", "VALUE = 3")

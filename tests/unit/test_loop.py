@@ -36,8 +36,7 @@ WAYS = {
     "sleep rounded up": ("await asyncio.sleep(0.0001)", 1),
     "gather": ("await asyncio.gather(asyncio.sleep(1), asyncio.sleep(3))", 3_000),
     "wait_for": (
-        "try: await asyncio.wait_for(asyncio.sleep(20), 2)\n"
-        "        except TimeoutError: pass",
+        "try: await asyncio.wait_for(asyncio.sleep(20), 2)\n        except TimeoutError: pass",
         2_000,
     ),
     "timeout": (
@@ -249,7 +248,8 @@ def test_wait_on_the_outside_is_bounded_and_its_line_named(tmp_path: Path) -> No
 
 def test_code_that_never_rests_is_bounded(tmp_path: Path) -> None:
     error = stuck(
-        tmp_path, "    async def go(self):\n        while True:\n            await asyncio.sleep(0)\n"
+        tmp_path,
+        "    async def go(self):\n        while True:\n            await asyncio.sleep(0)\n",
     )
     assert error.code is Code.IO_WAIT
     assert "A/x (turn 1) never waits at main.py:" in error.what
@@ -297,7 +297,11 @@ def test_watchdog_gets_through_code_that_catches_everything_it_may(tmp_path: Pat
 
 
 def test_cancelled_turn_is_a_failure(tmp_path: Path) -> None:
-    source = "    async def go(self):\n        asyncio.current_task().cancel()\n        await asyncio.sleep(1)\n"
+    source = """
+    async def go(self):
+        asyncio.current_task().cancel()
+        await asyncio.sleep(1)
+"""
 
     async def body(emulator: Emulator) -> None:
         with pytest.raises(EdgeemuError) as raised:

@@ -17,7 +17,7 @@ from edgeemu.core.rows import AlarmWrite, InstanceRow
 from edgeemu.errors import InvariantError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import QUEUED_TURNS_MAX
-from tests.support.machines import FAILED, SUCCEEDED, X, Y, Driver
+from tests.support.machines import FAILED, SUCCEEDED, Driver, X, Y
 
 
 @pytest.fixture
@@ -289,7 +289,12 @@ def test_commit_that_fails_is_told_and_the_row_is_read_afresh(driver: Driver) ->
     driver.end(alarm=AlarmWrite(9_000))
     turn = driver.started[X].turn
     told = driver.step(CommitFailed(1_000, turn.id, "the disk is full"))
-    assert told == ["reply call A/x failed", "drop A/x: commit failed", "record evicted", "load A/x"]
+    assert told == [
+        "reply call A/x failed",
+        "drop A/x: commit failed",
+        "record evicted",
+        "load A/x",
+    ]
     failure = driver.replies[-1].ending.failure
     assert failure is not None
     assert failure.message == "the disk is full"

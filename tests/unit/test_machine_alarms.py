@@ -10,7 +10,7 @@ from edgeemu.core.events import (
     TurnKind,
 )
 from edgeemu.core.rows import AlarmWrite, Fault, FaultHow, PastAlarmState
-from tests.support.machines import FAILED, X, Y, Driver
+from tests.support.machines import FAILED, Driver, X, Y
 
 
 @pytest.fixture

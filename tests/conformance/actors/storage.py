@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from edgeemu import StatefulActor
 from edgeemu.codec import UNDEFINED
+from edgeemu.sdk.errors import CodecError
 
 
 class Point:
@@ -82,7 +83,7 @@ class A(StatefulActor):
         return value
 
     async def refuses(self):
-        circular = []
+        circular: list = []
         circular.append(circular)
 
         async def promise():
@@ -103,7 +104,7 @@ class A(StatefulActor):
         for name, value in bad.items():
             try:
                 await self.ctx.storage.put("k", value)
-            except Exception as error:
+            except CodecError as error:
                 refused.append(f"{name} {error.name}")
         waiting.close()
         return [refused, await self.ctx.storage.get("k")]
@@ -117,7 +118,7 @@ class A(StatefulActor):
 
     async def bad_times(self):
         await self.ctx.storage.set_alarm(self.ctx.now_ms() + 60_000)
-        naive = datetime(2030, 1, 1)  # noqa: DTZ001 - a naive one is what is tried
+        naive = datetime(2030, 1, 1)
         refused = []
         for when in (float("nan"), float("inf"), "2027", naive, None):
             try:

@@ -3,6 +3,7 @@
 import asyncio
 
 from edgeemu import Request, Response, StatefulActor
+from edgeemu.sdk.errors import ActorFetchTimeoutError
 
 
 class A(StatefulActor):
@@ -39,8 +40,8 @@ class A(StatefulActor):
     async def forgiving(self):
         try:
             await self.ctx.storage.put("__telnyx_x", 1)
-        except Exception:
-            pass
+        except Exception as error:
+            self.refused = str(error)
         await self.ctx.storage.put("k", 1)
         return 1
 
@@ -105,7 +106,7 @@ class A(StatefulActor):
         """A delivery may take longer than the fetch that it waits for."""
         try:
             await self.env.B.id_from_name("y").fetch("http://b/slow")
-        except Exception as error:
+        except ActorFetchTimeoutError as error:
             await self.ctx.storage.put("error", error.name)
 
     async def _hidden(self):

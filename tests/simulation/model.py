@@ -1,0 +1,148 @@
+"""The model: what a project of one actor type must look like, as dictionaries.
+
+It knows nothing of turns, stores, rows or loops. Its instants are those of a frozen clock with no
+lateness, and its handlers take no time, so it can say exactly what is delivered, when and in which
+order.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+ATTEMPTS_MAX = 4
+RETRY_MS = 1_000
+SPACING_MS = 1
+
+
+@dataclass
+class ModelAlarm:
+    """A pending alarm: what was asked for, when it is tried next, and what has failed so far."""
+
+    due_ms: int
+    eligible_ms: int
+    fire_ms: int
+    retry_count: int = 0
+
+
+@dataclass
+class ModelInstance:
+    """One instance: its keys, its alarm, and the failures that are planned."""
+
+    keys: dict[str, Any] = field(default_factory=dict)
+    alarm: ModelAlarm | None = None
+    faults: list[str] = field(default_factory=list)
+    last_ms: int | None = None
+
+
+class Model:
+    """All instances and the clock."""
+
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+        self.instances: dict[str, ModelInstance] = {}
+        self.deliveries: list[tuple[int, str, int, str]] = []
+        """Instant, instance, retry count and outcome, of all that were made."""
+
+    def of(self, name: str) -> ModelInstance:
+        return self.instances.setdefault(name, ModelInstance())
+
+    # --- turns -----------------------------------------------------------------------------
+
+    def write(self, name: str, change: Callable[[ModelInstance], object]) -> None:
+        """A turn that succeeds: it has seen the present instant."""
+        change(self.of(name))
+        self.of(name).keys["now"] = self.now_ms
+
+    def arm(self, name: str, when_ms: int) -> None:
+        instance = self.of(name)
+        fire_ms = self._spaced(instance, max(when_ms, self.now_ms))
+        instance.alarm = ModelAlarm(when_ms, when_ms, fire_ms)
+
+    def _spaced(self, instance: ModelInstance, at_ms: int) -> int:
+        return at_ms if instance.last_ms is None else max(at_ms, instance.last_ms + SPACING_MS)
+
+    # --- time ------------------------------------------------------------------------------
+
+    def advance(self, target_ms: int) -> int:
+        """Deliver everything due by then; how many deliveries."""
+        before = len(self.deliveries)
+        while (found := self._first(max(target_ms, self.now_ms))) is not None:
+            self.now_ms = max(self.now_ms, found[0])
+            self.deliver(found[1])
+        self.now_ms = max(self.now_ms, target_ms)
+        return len(self.deliveries) - before
+
+    def next(self) -> int:
+        """Go to the next instant at which something is due; how many deliveries."""
+        before = len(self.deliveries)
+        self._run_present()
+        found = self._first(None)
+        if found is not None:
+            self.now_ms = found[0]
+            self._run_present()
+        return len(self.deliveries) - before
+
+    def _run_present(self) -> None:
+        while (name := self.first_due()) is not None:
+            self.deliver(name)
+
+    def first_due(self) -> str | None:
+        """The instance whose alarm fires now, if one does."""
+        found = self._first(None)
+        return found[1] if found is not None and found[0] <= self.now_ms else None
+
+    def _first(self, eligible_by_ms: int | None) -> tuple[int, str] | None:
+        pending = [
+            (each.alarm.fire_ms, name)
+            for name, each in self.instances.items()
+            if each.alarm is not None
+            and (eligible_by_ms is None or each.alarm.eligible_ms <= eligible_by_ms)
+        ]
+        return min(pending, default=None)
+
+    # --- deliveries ------------------------------------------------------------------------
+
+    def deliver(self, name: str) -> str:
+        """Deliver the pending alarm now; the outcome."""
+        instance = self.of(name)
+        alarm = instance.alarm
+        assert alarm is not None
+        instance.last_ms = self.now_ms
+        fault = instance.faults.pop(0) if instance.faults else None
+        plan = instance.keys.get("plan", {})
+        throws = alarm.retry_count < plan.get("throws", 0)
+        if fault == "throw" or (throws and fault != "timeout"):
+            outcome = "failed"
+        elif fault == "timeout":
+            outcome = "timed_out"
+        else:
+            outcome = "succeeded" if fault is None else "crashed"
+        kept = outcome == "succeeded" or (outcome == "crashed" and fault == "crash-after-commit")
+        if kept:
+            self._handle(name, instance, plan, outcome)
+        if not kept or (instance.alarm is alarm and outcome == "crashed"):
+            self._retry(instance, alarm, counted=outcome != "crashed")
+        self.deliveries.append((self.now_ms, name, alarm.retry_count, outcome))
+        return outcome
+
+    def _handle(
+        self, name: str, instance: ModelInstance, plan: dict[str, Any], outcome: str
+    ) -> None:
+        """What the handler of the actor does."""
+        alarm = instance.alarm
+        instance.keys["runs"] = instance.keys.get("runs", 0) + 1
+        instance.keys["now"] = self.now_ms
+        if plan.get("rearm_ms") is not None:
+            self.arm(name, self.now_ms + plan["rearm_ms"])
+        elif outcome == "succeeded":
+            instance.alarm = None
+        else:
+            instance.alarm = alarm
+
+    def _retry(self, instance: ModelInstance, alarm: ModelAlarm, *, counted: bool) -> None:
+        retry_count = alarm.retry_count + counted
+        if retry_count >= ATTEMPTS_MAX:
+            instance.alarm = None
+            return
+        next_ms = self.now_ms + RETRY_MS
+        instance.alarm = ModelAlarm(alarm.due_ms, next_ms, next_ms, retry_count)

@@ -1,0 +1,135 @@
+"""No sequence of calls, faults, evictions, restarts and moves of time breaks a promise.
+
+The second half checks the checkers: a few bugs are planted, and each must be found. With
+`EDGEEMU_SIMULATIONS=5000` the search goes on for longer than the few seconds of a usual run.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from edgeemu.core import alarms
+from edgeemu.core.machine import Machine
+from edgeemu.emulator.clockwork import ClockControl
+from tests.simulation.machine import Simulation
+
+EXAMPLES = int(os.environ.get("EDGEEMU_SIMULATIONS", "50"))
+SETTINGS = settings(
+    max_examples=EXAMPLES,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.mark.slow
+def test_promises_hold_whatever_happens() -> None:
+    run_state_machine_as_test(Simulation, settings=SETTINGS)
+
+
+# --- check the checkers ---------------------------------------------------------------------------
+
+
+def lose_alarms(patch: pytest.MonkeyPatch) -> None:
+    """A failed delivery is forgotten instead of tried again."""
+    end_failed = alarms.end_failed
+
+    def forget(row: Any, *args: Any, **more: Any) -> Any:
+        changed, note = end_failed(row, *args, **more)
+        return replace(changed, alarm=None), note
+
+    patch.setattr(alarms, "end_failed", forget)
+
+
+def run_twice(patch: pytest.MonkeyPatch) -> None:
+    """A delivery that succeeded leaves its alarm pending."""
+    end_delivered = alarms.end_delivered
+
+    def keep(row: Any, delivered: Any, moment: Any) -> Any:
+        ended = end_delivered(row, delivered, moment)
+        if delivered.due_at_ms % 2:
+            return ended
+        again = replace(delivered, fire_at_ms=moment.now_ms + 1)
+        return replace(ended, alarm=again)
+
+    patch.setattr(alarms, "end_delivered", keep)
+
+
+def step_back(patch: pytest.MonkeyPatch) -> None:
+    """After a long move the clock goes back a little."""
+    advance = ClockControl.advance
+
+    async def then_back(self: ClockControl, duration_ms: int) -> Any:
+        moved = await advance(self, duration_ms)
+        if duration_ms >= 5_000:
+            self._clock.set_to(self._clock.now_ms() - 7)
+        return moved
+
+    patch.setattr(ClockControl, "advance", then_back)
+
+
+def keep_writes(patch: pytest.MonkeyPatch) -> None:
+    """A turn that throws keeps what it wrote."""
+    end_turn = Machine._end_turn
+
+    def commit(self: Any, instance: Any, turn: Any, ending: Any, *args: Any) -> None:
+        end_turn(self, instance, turn, replace(ending, commit=True), *args)
+
+    patch.setattr(Machine, "_end_turn", commit)
+
+
+def fire_early(patch: pytest.MonkeyPatch) -> None:
+    """An alarm is delivered before its instant."""
+    fire_at_ms = alarms.fire_at_ms
+    patch.setattr(alarms, "fire_at_ms", lambda *args: fire_at_ms(*args) - 3)
+
+
+def retry_for_ever(patch: pytest.MonkeyPatch) -> None:
+    """A failed delivery uses up no attempt."""
+    after_turn = alarms.after_turn
+
+    def uncounted(row: Any, *args: Any, **more: Any) -> Any:
+        changed, note = after_turn(row, *args, **more)
+        if note is not None and note[1].get("counted") and changed.alarm is not None:
+            changed = replace(changed, alarm=replace(changed.alarm, retry_count=0))
+        return changed, note
+
+    patch.setattr(alarms, "after_turn", uncounted)
+
+
+def keep_replaced(patch: pytest.MonkeyPatch) -> None:
+    """A change of the alarm is dropped where one is pending."""
+    apply_write = alarms.apply_write
+
+    def drop(row: Any, write: Any, moment: Any) -> Any:
+        return (row, None) if row.alarm is not None else apply_write(row, write, moment)
+
+    patch.setattr(alarms, "apply_write", drop)
+
+
+PLANTED = [
+    lose_alarms,
+    run_twice,
+    step_back,
+    keep_writes,
+    fire_early,
+    retry_for_ever,
+    keep_replaced,
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_planted_bug_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    # No shrinking and no memory of earlier failures: it is enough that it is found, and soon.
+    search = settings(SETTINGS, max_examples=200, phases=[Phase.generate], database=None)
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        run_state_machine_as_test(Simulation, settings=search)

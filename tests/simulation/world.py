@@ -1,0 +1,231 @@
+"""One emulator on disk beside its model: every action is taken on both, then compared."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from edgeemu.core.rows import FaultHow
+from edgeemu.emulator import Emulator, new_loop
+from edgeemu.errors import Code, EdgeemuError
+from tests.simulation import checkers
+from tests.simulation.model import Model
+from tests.support.emulators import T0_MS, frozen, inst, write_project
+from tests.support.journals import without_real
+
+SOURCE = """
+class A(StatefulActor):
+    async def _see(self):
+        now_ms = self.ctx.now_ms()
+        last_ms = await self.ctx.storage.get("now", 0)
+        assert now_ms >= last_ms, f"time went back from {last_ms} to {now_ms}"
+        await self.ctx.storage.put("now", now_ms)
+    async def put(self, key, value):
+        await self._see()
+        await self.ctx.storage.put(key, value)
+    async def delete(self, key):
+        await self._see()
+        return await self.ctx.storage.delete(key)
+    async def arm(self, after_ms):
+        await self._see()
+        await self.ctx.storage.set_alarm(self.ctx.now_ms() + after_ms)
+    async def clear(self):
+        await self._see()
+        await self.ctx.storage.delete_alarm()
+    async def throws(self, key, value):
+        await self.ctx.storage.put(key, value)
+        await self.ctx.storage.delete("plan")
+        await self.ctx.storage.set_alarm(self.ctx.now_ms() + 5)
+        raise ValueError("on purpose")
+    async def slow(self, key, value):
+        await self.ctx.storage.put(key, value)
+        await self.ctx.storage.delete_alarm()
+        await asyncio.sleep(5)
+    async def look(self):
+        return [await self.ctx.storage.list(), await self.ctx.storage.get_alarm()]
+    async def alarm(self, info):
+        seen = await self.ctx.storage.get_alarm()
+        assert seen is None, f"an alarm inside its delivery: {seen}"
+        await self._see()
+        runs = await self.ctx.storage.get("runs", 0)
+        await self.ctx.storage.put("runs", runs + 1)
+        plan = await self.ctx.storage.get("plan", {})
+        if plan.get("rearm_ms") is not None:
+            await self.ctx.storage.set_alarm(self.ctx.now_ms() + plan["rearm_ms"])
+        if info.retry_count < plan.get("throws", 0):
+            raise ValueError(f"attempt {info.retry_count}")
+"""
+
+NAMES = ("a", "b", "c")
+IDLE_STEPS_MAX = 500
+
+
+class Driver:
+    """Takes actions on an emulator; the same actions on a new one must give the same journal."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        toml = f"[limits]\nidle_steps = {IDLE_STEPS_MAX}\n"
+        self._config = write_project(folder / "project", SOURCE, toml=toml)
+        self._runner = asyncio.Runner(loop_factory=new_loop)
+        self.emulator: Emulator
+        self._open(T0_MS)
+
+    def _open(self, start_ms: int | None) -> None:
+        options = frozen(self._folder / "state", start_ms=start_ms)
+        self.emulator = self._runner.run(Emulator.open(self._config, options))
+
+    def close(self) -> None:
+        self._runner.run(self.emulator.close())
+        self._runner.close()
+
+    def take(self, action: str, *args: Any) -> Any:
+        """Take one action; what it gave, or the code of its error."""
+        try:
+            given = getattr(self, f"_{action}")(*args)
+            return self._runner.run(given) if asyncio.iscoroutine(given) else given
+        except EdgeemuError as error:
+            return error.code
+        finally:
+            self.emulator.journal(limit=1)  # Whoever looks sees all of it, a kill or not.
+
+    # --- actions ---------------------------------------------------------------------------
+
+    async def _call(self, name: str, method: str, *args: Any) -> Any:
+        return await self.emulator.call(inst(f"A/{name}"), method, args)
+
+    async def _crash_inside(self, name: str) -> None:
+        """Lose an instance in the middle of a turn that has written."""
+        turn = asyncio.ensure_future(self._call(name, "slow", "lost", 1))
+        await self.emulator.run_present()
+        await self.emulator.evict(inst(f"A/{name}"), crash=True)
+        await asyncio.gather(turn, return_exceptions=True)
+
+    async def _unwritable(self, name: str) -> Any:
+        """Write while the store cannot, once."""
+        store = self.emulator._parts.store
+        apply = store.apply
+
+        def fail(_: Any) -> Any:
+            vars(store).pop("apply")
+            raise EdgeemuError(Code.STATE_UNWRITABLE, what="full", why="full", fix="none")
+
+        await self._call(name, "look")  # Awake, so that the commit that fails is that of the call.
+        self.emulator._shell.flush()
+        vars(store)["apply"] = fail
+        assert apply is not None
+        return await self._call(name, "put", "never", 1)
+
+    async def _fail(self, name: str, how: str, times: int) -> Any:
+        return await self.emulator.alarms.fail(inst(f"A/{name}"), how=FaultHow(how), times=times)
+
+    async def _fire(self, name: str) -> Any:
+        return (await self.emulator.alarms.fire(inst(f"A/{name}")))["outcome"]
+
+    async def _set_alarm(self, name: str, when_ms: int) -> Any:
+        return await self.emulator.alarms.set(inst(f"A/{name}"), when_ms)
+
+    async def _advance(self, duration_ms: int) -> Any:
+        return await self.emulator.clock.advance(duration_ms)
+
+    async def _next(self) -> Any:
+        return await self.emulator.clock.next()
+
+    async def _idle(self) -> Any:
+        return await self.emulator.clock.idle()
+
+    async def _evict(self, name: str | None, crash: bool) -> Any:
+        instance = None if name is None else inst(f"A/{name}")
+        return await self.emulator.evict(instance, crash=crash)
+
+    async def _reload(self) -> None:
+        self.emulator.reload(["main.py"])
+
+    def _restart(self) -> None:
+        """Stop in good order, and start again."""
+        self._runner.run(self.emulator.close())
+        self._open(None)
+
+    def _kill(self) -> None:
+        """Stop at once: what was not stored by now is lost. A real kill is tested elsewhere."""
+        self.emulator._parts.engine.close()
+        self.emulator._parts.store.close()
+        self._runner.close()
+        self._runner = asyncio.Runner(loop_factory=new_loop)
+        self._open(None)
+
+
+class World:
+    """A driver and the model, in step."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.driver = Driver(folder / "first")
+        self.model = Model(T0_MS)
+        self.taken: list[tuple[Any, ...]] = []
+        self._checked: list[dict[str, Any]] = []
+        self._seq = 0
+
+    def close(self) -> None:
+        self.driver.close()
+
+    def take(self, action: str, *args: Any) -> Any:
+        """Take an action on the emulator."""
+        self.taken.append((action, *args))
+        return self.driver.take(action, *args)
+
+    def check(self) -> None:
+        """Compare, and look at every promise that can be seen now."""
+        emulator, model = self.driver.emulator, self.model
+        assert emulator.clock.read()["now_ms"] == model.now_ms, "the clock (promise 6)"
+        listed = emulator.alarms.list()
+        found = {item["actor"]: item for item in listed}
+        for name, instance in model.instances.items():
+            keys = emulator.storage.list(inst(f"A/{name}"))
+            assert keys == instance.keys, f"the keys of {name} (promise 5)"
+            alarm = found.pop(f"A/{name}", None)
+            shown = None
+            if alarm is not None:
+                shown = (alarm["due_at_ms"], alarm["next_attempt_at_ms"], alarm["attempt"])
+            wanted = None
+            if instance.alarm is not None:
+                pending = instance.alarm
+                wanted = (pending.due_ms, pending.eligible_ms, pending.retry_count)
+            assert shown == wanted, f"the alarm of {name} (promises 2 and 4)"
+        assert not found, f"alarms that nobody set: {found}"
+        self._check_journal(listed)
+
+    def _check_journal(self, listed: list[dict[str, Any]]) -> None:
+        new = self.driver.emulator.journal(since_seq=self._seq)
+        self._checked += new
+        self._seq = new[-1]["seq"] if new else self._seq
+        entries = self._checked
+        pending = {item["actor"] for item in listed}
+        wrong = [
+            *checkers.early_alarms(new),
+            *checkers.several_alarms(listed),
+            *checkers.overlapping_turns(entries),
+            *checkers.wrong_redeliveries(entries),
+            *checkers.unanswered_failures(entries, pending),
+            *checkers.steps_back(entries),
+            *checkers.failed_promises_of_actors(new),
+        ]
+        assert not wrong, "\n".join(wrong)
+        told = [
+            (entry["started_at_ms"], entry["actor"][2:], entry["retry_count"], entry["outcome"])
+            for entry in entries
+            if entry["kind"] == "alarm"
+        ]
+        # At one instant an instance that has to be constructed first comes to its end later.
+        assert sorted(told) == sorted(self.model.deliveries), "the deliveries (promises 1 and 4)"
+
+    def check_replay(self) -> None:
+        """Promise 8: the same actions on a new emulator give the same journal."""
+        other = Driver(self._folder / "again")
+        try:
+            for action in self.taken:
+                other.take(*action)
+            one, two = self.driver.emulator.journal(), other.emulator.journal()
+        finally:
+            other.close()
+        difference = checkers.first_difference(without_real(one), without_real(two))
+        assert difference is None, f"promise 8: {difference}"
