@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from edgeemu.errors import EdgeemuError as EdgeemuError
     from edgeemu.sdk.actor import AlarmInfo as AlarmInfo
     from edgeemu.sdk.actor import StatefulActor as StatefulActor
+    from edgeemu.sdk.context import ActorContext as ActorContext
+    from edgeemu.sdk.context import ActorStorage as ActorStorage
     from edgeemu.sdk.errors import ActorError as ActorError
     from edgeemu.sdk.errors import ActorMethodError as ActorMethodError
     from edgeemu.sdk.errors import ActorMethodTimeoutError as ActorMethodTimeoutError
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ActorContext": "edgeemu.sdk.context",
     "ActorError": "edgeemu.sdk.errors",
     "ActorMethodError": "edgeemu.sdk.errors",
     "ActorMethodTimeoutError": "edgeemu.sdk.errors",
     "ActorPrivateMethodError": "edgeemu.sdk.errors",
+    "ActorStorage": "edgeemu.sdk.context",
     "ActorUnknownMethodError": "edgeemu.sdk.errors",
     "AlarmInfo": "edgeemu.sdk.actor",
     "Code": "edgeemu.errors",

@@ -18,7 +18,7 @@ STORM_GAP_MS = 1_000
 DELIVERY_SPACING_MS = 1
 """Virtual milliseconds at least between two deliveries to one instance (spec U64)."""
 
-IDLE_STEPS_MAX = 100_000
+IDLE_STEPS_MAX = 10_000
 """Instants that `clock idle` visits before it gives up (design section 4: bounded)."""
 
 DELIVERY_BATCH_MAX = 256
@@ -35,6 +35,9 @@ JOURNAL_ENTRIES_MAX = 200_000
 
 JOURNAL_PAGE_MAX = 10_000
 """Entries that one query of the journal returns at most."""
+
+FAULT_TIMES_MAX = 1_000_000
+"""Deliveries that one planned fault makes fail at most."""
 
 LIST_PAGE_MAX = 100_000
 """Rows that one query of alarms, instances or keys returns at most."""

@@ -6,6 +6,7 @@ floats and no naive dates. `90s`, `2h30m` and `2030-01-01T00:00:00Z` exist only 
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NewType
 
 from edgeemu.errors import Code, EdgeemuError
@@ -102,6 +103,7 @@ def instant_from_datetime(moment: datetime) -> InstantMs:
     return InstantMs((moment - _EPOCH) // timedelta(milliseconds=1))
 
 
+@lru_cache(maxsize=1_024)  # A live log prints each instant several times in a row.
 def format_instant(instant_ms: int) -> str:
     """This prints an instant as ISO 8601 in UTC, with milliseconds only where there are some."""
     try:

@@ -66,6 +66,7 @@ def _limit(name: str, least: int, most: int, default: int, text: str) -> Key:
     return Key("limits", name, kind, str(default), unit, text, str(default))
 
 
+_UNSERVED = "read and checked, not served in this version"
 _RESPOND = f"services.{ANY_NAME}.respond"
 _MODES = kinds.one_of([mode.value for mode in ClockMode])
 _EVICTION = kinds.milliseconds(0, 365 * DAY_MS, never=True)
@@ -220,7 +221,7 @@ KEYS: tuple[Key, ...] = (
         kinds.URL,
         None,
         "",
-        "Where requests through `env.NAME.fetch` are sent.",
+        f"Where requests through `env.NAME.fetch` are sent; {_UNSERVED}.",
         '"http://127.0.0.1:9000"',
     ),
     Key(
@@ -229,7 +230,7 @@ KEYS: tuple[Key, ...] = (
         kinds.whole(200, 599),
         "200",
         "",
-        "The status of a fixed answer, which stands in for `url`.",
+        f"The status of a fixed answer, in place of `url`; {_UNSERVED}.",
         "200",
     ),
     Key(
@@ -238,17 +239,25 @@ KEYS: tuple[Key, ...] = (
         kinds.HEADERS,
         "{}",
         "",
-        "The headers of the fixed answer.",
+        f"The headers of the fixed answer; {_UNSERVED}.",
         '{ x-from = "edgeemu" }',
     ),
-    Key(_RESPOND, "body", kinds.STRING, '""', "", "The text of the fixed answer.", '"ok"'),
+    Key(
+        _RESPOND,
+        "body",
+        kinds.STRING,
+        '""',
+        "",
+        f"The text of the fixed answer; {_UNSERVED}.",
+        '"ok"',
+    ),
     Key(
         _RESPOND,
         "json",
         kinds.JSON,
         None,
         "",
-        "The fixed answer as a value to be sent as JSON, in place of `body`.",
+        f"A value to be answered as JSON, in place of `body`; {_UNSERVED}.",
         "{ paid = true }",
     ),
     _limit(

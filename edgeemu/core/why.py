@@ -20,6 +20,9 @@ HISTORY_KINDS = frozenset(
 )
 """The kinds of entries that belong to the history of an alarm."""
 
+SENTENCES_MAX = 40
+"""Entries that are told one by one; a long life is told from its end."""
+
 
 def explain(
     instance: InstanceId, row: InstanceRow, history: Sequence[Recorded], now_ms: int
@@ -32,8 +35,13 @@ def explain(
         history: its entries of `HISTORY_KINDS`, oldest first.
         now_ms: the emulated instant.
     """
-    sentences = [_sentence(item.entry) for item in history]
-    return [*sentences, _verdict(instance, row, bool(history), now_ms)]
+    told = history[-SENTENCES_MAX:]
+    sentences = [_sentence(item.entry) for item in told]
+    if len(told) < len(history):
+        earlier = len(history) - len(told)
+        sentences.insert(0, f"({earlier} earlier entries: see `edgeemu alarms history`)")
+    last = history[-1].entry if history else None
+    return [*sentences, _verdict(instance, row, last, now_ms)]
 
 
 def _sentence(entry: Entry) -> str:
@@ -80,7 +88,7 @@ def _delivery(entry: Entry) -> str:
     return text
 
 
-def _verdict(instance: InstanceId, row: InstanceRow, has_history: bool, now_ms: int) -> str:
+def _verdict(instance: InstanceId, row: InstanceRow, last: Entry | None, now_ms: int) -> str:
     alarm = row.alarm
     if alarm is not None:
         due = format_instant(alarm.eligible_at_ms)
@@ -90,6 +98,12 @@ def _verdict(instance: InstanceId, row: InstanceRow, has_history: bool, now_ms: 
         return (
             f"{instance} has an alarm that waits: attempt {attempt} is due at {due} ({when}); "
             f"it is {format_instant(now_ms)} now"
+        )
+    if last is not None and last.kind is Kind.ALARM_CLEARED:
+        by = f" by {last.data['set_by']}" if last.data.get("set_by") else ""
+        return (
+            f"{instance} has no alarm: the one due at {format_instant(last.data['due_at_ms'])} "
+            f"was cleared at {format_instant(last.now_ms)}{by}"
         )
     past = row.past_alarm
     if past is not None and past.state is PastAlarmState.GIVEN_UP:
@@ -103,6 +117,4 @@ def _verdict(instance: InstanceId, row: InstanceRow, has_history: bool, now_ms: 
             f"delivered and ended well at {format_instant(past.ended_at_ms)}, "
             "and its handler set no other"
         )
-    if has_history:
-        return f"{instance} has no alarm: it was cleared before it was due"
     return f"{instance} has no alarm, and none was ever set"

@@ -104,14 +104,18 @@ class AlarmControl:
         how: FaultHow = FaultHow.THROW,
         cause: str = "cli",
     ) -> dict[str, Any]:
-        """Make the next `times` deliveries fail.
+        """Make the next `times` deliveries fail, after those that are planned; 0 takes all back.
 
         Raises:
-            EdgeemuError: `E_NUMBER_INVALID` for a count below 1.
+            EdgeemuError: `E_NUMBER_INVALID` for a count below 0.
         """
-        problems.check_positive("times", times)
+        problems.check_times(times)
         fault = Fault(how, message, times)
-        await self._turns.edit(instance, Edit(plan=lambda planned: (*planned, fault)), cause)
+
+        def plan(planned: tuple[Fault, ...]) -> tuple[Fault, ...]:
+            return (*planned, fault) if times else ()
+
+        await self._turns.edit(instance, Edit(plan=plan), cause)
         data = {"how": how.value, "times": times, "message": message}
         now_ms = self._shell.clock.now_ms()
         self._shell.record(Entry(Kind.FAULT_PLANNED, now_ms, instance, cause=cause, data=data))

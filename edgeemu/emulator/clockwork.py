@@ -1,5 +1,6 @@
 """The clock control of the facade: read, freeze, resume, advance, set, rate, next, idle."""
 
+from collections.abc import Awaitable
 from dataclasses import asdict
 from typing import Any
 
@@ -47,20 +48,16 @@ class ClockControl:
         """
         if duration_ms < 0:
             raise problems.negative_advance(duration_ms)
-        from_ms = self._clock.now_ms()
-        tally = await self._mover.advance_to(from_ms + duration_ms)
-        return self._moved("advance", from_ms, tally)
+        target_ms = self._clock.now_ms() + duration_ms
+        return await self._move("advance", self._mover.advance_to(target_ms))
 
     async def set_to(self, instant_ms: int) -> dict[str, Any]:
         """Jump; forward, what is overdue fires at the new instant; back, nothing fires twice."""
-        from_ms = self._clock.now_ms()
-        tally = await self._mover.jump_to(instant_ms)
-        return self._moved("set", from_ms, tally)
+        return await self._move("set", self._mover.jump_to(instant_ms))
 
     async def next(self) -> dict[str, Any]:
         """Move to the next due instant and run it."""
-        from_ms = self._clock.now_ms()
-        return self._moved("next", from_ms, await self._mover.next_instant())
+        return await self._move("next", self._mover.next_instant())
 
     async def idle(self) -> dict[str, Any]:
         """Move on until nothing is due.
@@ -68,9 +65,12 @@ class ClockControl:
         Raises:
             EdgeemuError: `E_NEVER_IDLE`, `E_ALARM_STORM`, `E_IO_WAIT`.
         """
-        from_ms = self._clock.now_ms()
-        return self._moved("idle", from_ms, await self._mover.until_idle())
+        return await self._move("idle", self._mover.until_idle())
 
-    def _moved(self, what: str, from_ms: int, tally: Tally) -> dict[str, Any]:
-        self._mover.note_clock(what)
+    async def _move(self, what: str, move: Awaitable[Tally]) -> dict[str, Any]:
+        from_ms = self._clock.now_ms()
+        try:
+            tally = await move
+        finally:  # A move that fails on the way has moved the clock, too.
+            self._mover.note_clock(what)
         return {**self.read(), "from_ms": from_ms, **asdict(tally)}

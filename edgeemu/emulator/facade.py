@@ -148,6 +148,7 @@ class Emulator:
 
     def _release(self) -> None:
         self._shell.flush()
+        self._shell.keep_position()
         self._parts.engine.close()
         self._parts.store.close()
 

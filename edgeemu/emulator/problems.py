@@ -6,6 +6,7 @@ from edgeemu.core.events import Failure
 from edgeemu.engines.port import Waiting
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
+from edgeemu.limits import FAULT_TIMES_MAX
 from edgeemu.units import format_instant
 
 _CODES = {
@@ -17,6 +18,7 @@ _CODES = {
 _RULES = {
     "ActorPrivateMethodError": "only methods whose names do not start with _ can be called",
     "ActorUnknownMethodError": "only methods that the actor's own class defines can be called",
+    "ActorMethodError": "the arguments do not fit the method's parameters",
     "ActorMethodTimeoutError": "a method has a budget of emulated time, as on the platform",
     "ActorFetchTimeoutError": "fetch has a budget of emulated time, as on the platform",
     "ActorAlarmTimeoutError": "an alarm handler has a budget of emulated time",
@@ -37,7 +39,7 @@ def actor_failed(instance: InstanceId, what: str, failure: Failure) -> EdgeemuEr
     fixes = {
         Code.METHOD_PRIVATE: "call a method whose name does not start with _",
         Code.METHOD_UNKNOWN: "call a method that the class has",
-        Code.ACTOR_FAILED: f"mend the actor{where}; nothing that the turn wrote was kept",
+        Code.ACTOR_FAILED: _fix_of(failure, where),
     }
     return EdgeemuError(
         code,
@@ -48,6 +50,15 @@ def actor_failed(instance: InstanceId, what: str, failure: Failure) -> EdgeemuEr
         message=failure.message,
         detail=failure.trace or None,
     )
+
+
+def _fix_of(failure: Failure, where: str) -> str:
+    if failure.name == "ActorCrashedError":
+        return "nothing, if you asked for the crash; call again, and see that the state holds"
+    if not failure.own and failure.name == "ActorMethodError":
+        return "give the arguments that the method takes, or mend its parameters"
+    place = f"see{where.removeprefix(' at')}" if where else "see the actor's code"
+    return f"{place} unless the actor is meant to refuse; nothing that the turn wrote was kept"
 
 
 def refused(instance: InstanceId, reason: str) -> EdgeemuError:
@@ -113,6 +124,19 @@ def frozen_wait(waiting: Waiting | None, now_ms: int) -> EdgeemuError:
     )
 
 
+def call_cycle(cycle: str) -> EdgeemuError:
+    """Calls wait for one another, and only the budget of the outermost one can end that."""
+    return EdgeemuError(
+        Code.ACTOR_FAILED,
+        what=f"a call waits for itself: {cycle}",
+        why="an instance runs one turn at a time, so the inner call never gets its turn; on the "
+        "platform the outermost call ends with ActorMethodTimeoutError after 30 s",
+        fix="call your own methods as `self.method(...)`, or do not call back",
+        name="ActorMethodTimeoutError",
+        message=f"a call cycle: {cycle}",
+    )
+
+
 def negative_advance(duration_ms: int) -> EdgeemuError:
     """Time does not go back by itself."""
     return EdgeemuError(
@@ -123,18 +147,18 @@ def negative_advance(duration_ms: int) -> EdgeemuError:
     )
 
 
-def check_positive(what: str, count: int) -> None:
-    """Check that a count is 1 or more.
+def check_times(times: int) -> None:
+    """Check how many deliveries are to fail.
 
     Raises:
-        EdgeemuError: `E_NUMBER_INVALID` otherwise.
+        EdgeemuError: `E_NUMBER_INVALID` when it is negative or absurdly large.
     """
-    if count < 1:
+    if not 0 <= times <= FAULT_TIMES_MAX:
         raise EdgeemuError(
             Code.NUMBER_INVALID,
-            what=f"`{count}` cannot be the value of {what}",
-            why=f"{what} is a whole number, 1 or more",
-            fix="give 1 or more",
+            what=f"`{times}` deliveries cannot fail",
+            why=f"a count is a whole number from 0 to {FAULT_TIMES_MAX}; 0 takes the plan back",
+            fix="give a number in that range",
         )
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from edgeemu.clock import EmulatorClock
+from edgeemu.clock import ClockMode, EmulatorClock
 from edgeemu.core.events import (
     CommitFailed,
     CommitTurn,
@@ -108,6 +108,7 @@ class Shell:
             warn=self.warn,
         )
         self._pending: dict[int, _Pending] = {}
+        self._cycles: dict[int, str] = {}
         self._requested: dict[Future[TurnReply], Turn] = {}
         self._events: deque[Event] = deque()
         self._dispatching = False
@@ -209,6 +210,11 @@ class Shell:
         self.dispatch(TurnRequested(self.clock.now_ms(), turn))
         return future
 
+    @property
+    def cycle(self) -> str | None:
+        """A cycle of calls that wait for one another, as `A -> B -> A`, if there is one now."""
+        return next(iter(self._cycles.values()), None)
+
     def withdraw(self, future: "Future[TurnReply]") -> None:
         """Take back a turn that still waits in its queue."""
         turn = self._requested.get(future)
@@ -246,6 +252,7 @@ class Shell:
                 cycle = " -> ".join(reversed(path))
                 text = f"a call cycle cannot end before its budget: {cycle}"
                 self.warn("W_CALL_CYCLE", text, None, turn.instance, turn.id)
+                self._cycles[turn.id] = cycle
                 return
             parent = pending.parent
 
@@ -336,6 +343,7 @@ class Shell:
 
     def _answer(self, turn: Turn, reply: TurnReply) -> None:
         pending = self._pending.pop(turn.id, None)
+        self._cycles.pop(turn.id, None)
         if pending is None:
             return
         if pending.host is not None:
@@ -402,6 +410,12 @@ class Shell:
             "real_at_ms": state.real_at_ms,
             "turn_id": self.machine.next_turn_id,
         }
+
+    def keep_position(self) -> None:
+        """Keep where a clock at a rate stands: it does not run while nothing does."""
+        if self.clock.mode is ClockMode.RATE and self.broken is None:
+            with suppress(EdgeemuError):
+                self.store.apply(Batch(real_at_ms=0, meta={META_POSITION: self.position()}))
 
     def flush(self) -> None:
         """Apply everything that ended since the last time, then tell the machine."""

@@ -89,6 +89,8 @@ class TurnRequests:
             frozen = self.shell.clock.mode is ClockMode.FROZEN
             if frozen and not engine.waiting(outside_only=True):
                 waiting = next(iter(engine.waiting()), None)
+                if self.shell.cycle is not None:
+                    raise problems.call_cycle(self.shell.cycle)
                 raise problems.frozen_wait(waiting, self.shell.clock.now_ms())
             await pause_real_ms(_POLL_MS)
         return await future

@@ -7,6 +7,7 @@ that it is given.
 from dataclasses import dataclass
 from typing import Any
 
+from edgeemu.sdk.context import ActorContext
 from edgeemu.sdk.http import Request, Response
 
 
@@ -17,7 +18,7 @@ class AlarmInfo:
     Attributes:
         retry_count: 0 on the first delivery, one more on each redelivery.
 
-    Emulates: `AlarmInfo` of the Telnyx runtime. Source: spec/telnyx-actors.md section 8.
+    Emulates: `AlarmInfo`. Source: Telnyx Stateful Actors documentation, Actor Alarms.
     """
 
     retry_count: int = 0
@@ -34,10 +35,17 @@ class StatefulActor:
     Methods whose names do not start with `_` can be called through a stub. Instance fields are a
     cache: they vanish on eviction. `self.ctx.storage` stays.
 
-    Emulates: `StatefulActor` of the Telnyx runtime. Source: spec/telnyx-actors.md section 3.
+    Attributes:
+        ctx: its name, storage, time and randomness.
+        env: what the configuration binds: a namespace for each actor, and `SECRETS`.
+
+    Emulates: `StatefulActor`. Source: Telnyx Stateful Actors documentation, Base Class.
     """
 
-    def __init__(self, ctx: Any, env: Any) -> None:
+    ctx: ActorContext
+    env: Any
+
+    def __init__(self, ctx: ActorContext, env: Any) -> None:
         self.ctx = ctx
         self.env = env
 

@@ -2,11 +2,13 @@
 
 A failed stub call arrives as one of these. Their names are those of the platform, so code that
 compares `error.name` works there too; the classes are a convenience for `except`.
+
+Source of the names: Telnyx Stateful Actors documentation, Errors; those of edgeemu's own say so.
 """
 
 
 class ActorError(Exception):
-    """This is the base of every error that a call to an actor fails with (spec section 16.1).
+    """This is the base of every error that a call to an actor fails with.
 
     Args:
         message: what happened, for the caller.
@@ -24,47 +26,47 @@ class ActorError(Exception):
 
 
 class ActorMethodError(ActorError):
-    """The method threw; its message is preserved (spec section 16.1)."""
+    """The method threw; its message is preserved."""
 
 
 class ActorPrivateMethodError(ActorError):
-    """The method's name starts with `_`, so no stub can call it (spec section 16.1)."""
+    """The method's name starts with `_`, so no stub can call it."""
 
 
 class ActorUnknownMethodError(ActorError):
-    """The actor has no such method (spec section 16.1)."""
+    """The actor has no such method."""
 
 
 class ActorMethodTimeoutError(ActorError):
-    """A call of a method took longer than its limit (spec section 16.1)."""
+    """A call of a method took longer than its limit."""
 
 
 class ActorFetchTimeoutError(ActorError):
-    """The actor's `fetch` took longer than its limit (spec section 16.1)."""
+    """The actor's `fetch` took longer than its limit."""
 
 
 class ActorAlarmTimeoutError(ActorError):
-    """The alarm handler took longer than its limit; edgeemu's own (not in section 16.1)."""
+    """The alarm handler took longer than its limit; edgeemu's own."""
 
 
 class ActorOutputGateError(ActorError):
-    """A write failed after the method returned, or a transaction threw (spec section 16.1)."""
+    """A write failed after the method returned, or a transaction threw."""
 
 
 class BlockConcurrencyTimeoutError(ActorError):
-    """The callback that initialises the instance took longer than its limit (spec section 16.1)."""
+    """The callback that initialises the instance took longer than its limit."""
 
 
 class ActorCrashedError(ActorError):
-    """The host failed in the middle of the turn; edgeemu's own (not in section 16.1)."""
+    """The host failed in the middle of the turn; edgeemu's own."""
 
 
 class ActorHangError(ActorError):
-    """The code ran on without ever waiting and was stopped; edgeemu's own (not in section 16.1)."""
+    """The code ran on without ever waiting and was stopped; edgeemu's own."""
 
 
 class CodecError(ActorError):
-    """A value cannot be encoded, or stored bytes cannot be decoded (spec section 16.1)."""
+    """A value cannot be encoded, or stored bytes cannot be decoded."""
 
 
 _CLASSES_BY_NAME: dict[str, type[ActorError]] = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Protocol, overload
 from urllib.parse import parse_qsl, urlsplit
 
 
@@ -123,10 +123,28 @@ class Request(_Message):
         return f"Request({self.method} {self.url})"
 
 
+class _MakeJson(Protocol):
+    """`Response.json(value)`: a response whose body is a value as JSON."""
+
+    def __call__(
+        self, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+    ) -> Response: ...
+
+
 class _JsonOfResponse:
     """`Response.json(value)` makes a response, `await response.json()` reads one."""
 
-    def __get__(self, response: Response | None, owner: type[Response]) -> Any:
+    @overload
+    def __get__(self, response: None, owner: type[Response]) -> _MakeJson: ...
+
+    @overload
+    def __get__(
+        self, response: Response, owner: type[Response]
+    ) -> Callable[[], Awaitable[Any]]: ...
+
+    def __get__(
+        self, response: Response | None, owner: type[Response]
+    ) -> _MakeJson | Callable[[], Awaitable[Any]]:
         return _json_response if response is None else response._read_json
 
 
@@ -162,7 +180,7 @@ class Response(_Message):
         """Whether the status is from 200 to 299."""
         return self.status < 300
 
-    json: ClassVar[Any] = _JsonOfResponse()
+    json: ClassVar[_JsonOfResponse] = _JsonOfResponse()
 
     def __repr__(self) -> str:
         return f"Response({self.status})"

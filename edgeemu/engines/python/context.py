@@ -5,7 +5,8 @@ are the platform's in Python spelling, so that an actor can be ported method by 
 """
 
 import math
-from collections.abc import Awaitable, Callable, Generator, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, NoReturn
 
@@ -13,45 +14,18 @@ from edgeemu.codec import decode, encode
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.profile import Profile
 from edgeemu.engines.port import PlainRequest, PlainResponse
+from edgeemu.engines.python.awaitables import NOTHING, Done, FailedRead, RemoteValue
+from edgeemu.engines.python.dispatch import missing_attribute
 from edgeemu.engines.python.scope import FailedWrite, caller_place, current_scope
 from edgeemu.ids import InstanceId
 from edgeemu.limits import KEY_CHARS_MAX, NAME_CHARS_MAX
 from edgeemu.rng import Random
-from edgeemu.sdk.errors import ActorError, ActorPrivateMethodError
+from edgeemu.sdk.errors import ActorError, ActorPrivateMethodError, CodecError
 from edgeemu.sdk.http import Request, Response
 from edgeemu.units import INSTANT_MS_MAX, format_instant, instant_from_datetime
 
 _SECONDS_LIKE_MAX = 100_000_000_000
 """Below this, milliseconds since the epoch lie before March 1973: rather seconds (spec U48)."""
-
-
-class Done:
-    """An awaitable whose value is there already."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        yield from ()  # A generator is what `await` wants; this one has nothing to wait for.
-        return self._value
-
-
-class FailedRead:
-    """An awaitable that raises."""
-
-    __slots__ = ("_error",)
-
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        yield from ()  # A generator is what `await` wants; this one has nothing to wait for.
-        raise self._error
-
-
-_NOTHING = Done(None)
 
 
 def _failed_write(error: Exception) -> FailedWrite:
@@ -84,9 +58,11 @@ class ActorStorage:
         try:
             self._check_write_key(key)
             current_scope().host.put(key, encode(value))
+        except CodecError as error:
+            return _failed_write(CodecError(re.sub("^value", f"the value of {key!r}", str(error))))
         except Exception as error:
             return _failed_write(error)
-        return _NOTHING
+        return NOTHING
 
     def delete(self, key: str) -> Awaitable[bool]:
         """Delete a key; whether it was there."""
@@ -156,7 +132,7 @@ class ActorStorage:
             current_scope().host.clear()
         except Exception as error:
             return _failed_write(error)
-        return _NOTHING
+        return NOTHING
 
     def set_alarm(self, when: int | float | datetime) -> Awaitable[None]:
         """Set the one alarm, replacing any earlier one.
@@ -173,14 +149,15 @@ class ActorStorage:
             where = caller_place(self._root)
             if when_ms < _SECONDS_LIKE_MAX and when_ms > 0:
                 message = (
-                    f"set_alarm({when!r}) looks like seconds: as milliseconds that is "
-                    f"{format_instant(when_ms)}, so the alarm is due at once"
+                    f"set_alarm({when!r}) looks like seconds, or like a delay: as milliseconds "
+                    f"since the epoch that is {format_instant(when_ms)}, so the alarm is due at "
+                    "once; for later, add the delay in ms to self.ctx.now_ms()"
                 )
                 scope.host.warn("W_ALARM_SECONDS", message, where)
             scope.host.set_alarm(when_ms, where)
         except Exception as error:
             return _failed_write(error)
-        return _NOTHING
+        return NOTHING
 
     def get_alarm(self) -> Awaitable[int | None]:
         """When the alarm is due, in ms since the epoch, or None; None inside its own delivery."""
@@ -195,10 +172,11 @@ class ActorStorage:
             current_scope().host.set_alarm(None, caller_place(self._root))
         except Exception as error:
             return _failed_write(error)
-        return _NOTHING
+        return NOTHING
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(_missing("ctx.storage", name, "transaction transaction_sync sql"))
+        later = "transaction transaction_sync sql"
+        raise AttributeError(missing_attribute("ctx.storage", name, dir(type(self)), later))
 
     def _check_write_key(self, key: str) -> None:
         _check_key(key)
@@ -249,17 +227,12 @@ class ActorContext:
         scope = current_scope()
         if scope.in_constructor:
             scope.init.append(function)
-            return _NOTHING
+            return NOTHING
         return function()
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(_missing("ctx", name, "count broadcast sockets"))
-
-
-def _missing(holder: str, name: str, later: str) -> str:
-    if name in later.split():
-        return f"{holder}.{name} is not emulated in this version of edgeemu (docs/differences.md)"
-    return f"{holder} has no attribute {name!r}"
+        later = "count broadcast sockets"
+        raise AttributeError(missing_attribute("ctx", name, dir(type(self)), later))
 
 
 def _check_key(key: object) -> None:
@@ -267,6 +240,9 @@ def _check_key(key: object) -> None:
         raise TypeError(f"a key is a str, not {type(key).__name__}")
     if not 1 <= len(key) <= KEY_CHARS_MAX:
         raise TypeError(f"a key has from 1 to {KEY_CHARS_MAX} characters, not {len(key)}")
+    if not key.isascii() and any("\ud800" <= char <= "\udfff" for char in key):
+        # Refused here, in the turn: at the commit it could no longer be the turn's own failure.
+        raise TypeError(f"a key cannot hold a lone surrogate, half a character: {key!r}")
 
 
 def _alarm_instant_ms(when: object) -> int:
@@ -287,20 +263,6 @@ def _alarm_instant_ms(when: object) -> int:
 # --- other actors ------------------------------------------------------------------------------
 
 
-class _RemoteValue:
-    """The awaitable of a call: the encoded answer, decoded for this caller alone."""
-
-    __slots__ = ("_answer", "_read")
-
-    def __init__(self, answer: Awaitable[Any], read: Callable[[Any], Any]) -> None:
-        self._answer = answer
-        self._read = read
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        answer = yield from self._answer.__await__()
-        return self._read(answer)
-
-
 class Stub:
     """A handle on one instance; making it starts nothing. Any name can be called on it.
 
@@ -319,7 +281,7 @@ class Stub:
         """Send a request to the actor's `fetch`."""
         try:
             plain = plain_request(request)
-            return _RemoteValue(current_scope().host.fetch(self._instance, plain), rich_response)
+            return RemoteValue(current_scope().host.fetch(self._instance, plain), rich_response)
         except Exception as error:
             return FailedRead(error)
 
@@ -332,7 +294,7 @@ class Stub:
                 if name.startswith("_"):
                     raise ActorPrivateMethodError(f"{name} is private: its name starts with _")
                 data = encode(list(args))
-                return _RemoteValue(current_scope().host.call(self._instance, name, data), decode)
+                return RemoteValue(current_scope().host.call(self._instance, name, data), decode)
             except Exception as error:
                 return FailedRead(error)
 
@@ -367,6 +329,9 @@ class Namespace:
             "new_unique_id fails on the platform today (a known defect): "
             "make up a name and use id_from_name"
         )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(missing_attribute("a namespace", name, dir(type(self)), "get"))
 
 
 class Secrets:

@@ -1,10 +1,10 @@
 """The Python engine: makes objects, runs their methods as tasks, and tells how each ended."""
 
 import inspect
+import re
 import traceback
 from asyncio import Future, Task
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from edgeemu.codec import decode, encode
@@ -18,21 +18,28 @@ from edgeemu.engines.python.context import (
     plain_response,
     rich_request,
 )
+from edgeemu.engines.python.dispatch import (
+    Dispatch,
+    has_alarm_handler,
+    invoke,
+    missing_handler_text,
+)
 from edgeemu.engines.python.loader import LoadedCode, ProjectLoader
 from edgeemu.engines.python.loop import EmulatorLoop, Steps, World
 from edgeemu.engines.python.scope import Scope, relative_file
 from edgeemu.engines.python.watchdog import HangInterrupt
 from edgeemu.ids import InstanceId
-from edgeemu.sdk.actor import AlarmInfo, StatefulActor
+from edgeemu.sdk.actor import AlarmInfo
 from edgeemu.sdk.errors import (
     ActorError,
     ActorHangError,
     ActorOutputGateError,
-    ActorPrivateMethodError,
-    ActorUnknownMethodError,
     CodecError,
 )
 from edgeemu.sdk.http import Response
+
+_TRACE_FRAMES_MAX = 12
+"""Frames of the user's code that an error shows; of more, the outermost and the innermost."""
 
 _NOT_FOUND = Response("Not found: the main module has no fetch function", status=404)
 
@@ -66,11 +73,11 @@ class PythonEngine:
         self._profile = profile
         self._actor_env = actor_env
         self._front_env = front_env
-        self._steps = Steps(world, watchdog_ms)
+        self._steps = Steps(world, watchdog_ms, loader.root)
         loop.attach(world, self._steps, loader.root)
         self._loaded: LoadedCode | None = None
         self._code: LoadedCode | None = None
-        self._methods: dict[type[Any], list[str]] = {}
+        self._dispatch = Dispatch(profile)
         self._objects: dict[InstanceId, Any] = {}
         self._scopes: dict[int, Scope] = {}
         self._storage = ActorStorage(profile, loader.root)
@@ -86,7 +93,7 @@ class PythonEngine:
         """Let everything that starts from now on use what was loaded last."""
         if self._loaded is not None:
             self._code, self._loaded = self._loaded, None
-            self._methods.clear()
+            self._dispatch.forget()
             self._loader.publish(self._code)
 
     def replace_project(
@@ -183,9 +190,12 @@ class PythonEngine:
         else:
             target = self._objects[instance]
             if work.kind is TurnKind.ALARM:
-                await _settled(target.alarm(AlarmInfo(work.retry_count)))
+                if not has_alarm_handler(target):
+                    host.warn("W_ALARM_NO_HANDLER", missing_handler_text(target), None)
+                await _settled(invoke(scope, target.alarm, [AlarmInfo(work.retry_count)]))
             elif work.kind is TurnKind.FETCH and work.request is not None:
-                answer = plain_response(await _settled(target.fetch(rich_request(work.request))))
+                response = invoke(scope, target.fetch, [rich_request(work.request)])
+                answer = plain_response(await _settled(response))
             else:
                 answer = await self._call(scope, target, work)
         for failed in scope.failed:
@@ -197,20 +207,22 @@ class PythonEngine:
 
     async def _call(self, scope: Scope, target: Any, work: Work) -> bytes:
         try:
-            method = self._method(target, work.method)
+            method = self._dispatch.method(target, work.method)
         except ActorError as error:
             raise scope.refuse(error) from None
-        result = await _settled(method(*decode_args(work.args)))
+        result = await _settled(invoke(scope, method, decode_args(work.args)))
         try:
             return encode(result)
         except CodecError as error:
-            raise scope.refuse(error) from None
+            told = re.sub(r"^value", f"the result of {work.method}", str(error))
+            raise scope.refuse(CodecError(told)) from None
 
     async def _construct(self, scope: Scope, instance: InstanceId) -> None:
         made = self._class_of(instance)
         scope.in_constructor = True
         try:
-            target = made(ActorContext(instance, self._storage), Env(self._actor_env))
+            args = [ActorContext(instance, self._storage), Env(self._actor_env)]
+            target = invoke(scope, made, args)
         finally:
             scope.in_constructor = False
         for function in scope.init:
@@ -226,30 +238,6 @@ class PythonEngine:
             return plain_response(_NOT_FOUND)
         result = front(rich_request(work.request), Env(self._front_env))
         return plain_response(await _settled(result))
-
-    def _method(self, target: Any, name: str) -> Callable[..., Any]:
-        """The method that a caller may invoke (spec/telnyx-actors.md section 3.1).
-
-        Raises:
-            ActorPrivateMethodError: for a name with the private prefix.
-            ActorUnknownMethodError: for the special names, those of the base classes, properties
-                and names that are not there (U6); the message offers what is.
-        """
-        if name.startswith(self._profile.private_prefix):
-            raise ActorPrivateMethodError(
-                f"{name} is private: a name that starts with "
-                f"{self._profile.private_prefix} cannot be called through a stub"
-            )
-        made = type(target)
-        callable_names = self._methods.get(made)
-        if callable_names is None:
-            callable_names = self._methods[made] = public_methods(made)
-        if name in callable_names:
-            method: Callable[..., Any] = getattr(target, name)
-            return method
-        near = get_close_matches(name, callable_names, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"it has: {', '.join(callable_names)}"
-        raise ActorUnknownMethodError(f"{type(target).__name__} has no method {name}; {hint}")
 
     # --- how it ended ----------------------------------------------------------------------
 
@@ -288,6 +276,10 @@ class PythonEngine:
             if frame.filename.startswith(root):
                 file = relative_file(frame.filename, root)
                 lines.append(f"  {file}:{frame.lineno} in {frame.name}\n    {frame.line}")
+        left_out = len(lines) - _TRACE_FRAMES_MAX
+        if left_out > 0:  # A recursion without end has a thousand, all alike.
+            half = _TRACE_FRAMES_MAX // 2
+            lines[half:-half] = [f"  ... {left_out} more"]
         return "\n".join(lines)
 
     # --- where it waits --------------------------------------------------------------------
@@ -329,18 +321,6 @@ def decode_args(data: bytes) -> list[Any]:
     if not isinstance(args, list):
         raise ActorError("arguments are a list")
     return args
-
-
-def public_methods(made: type[Any]) -> list[str]:
-    """The methods that a stub may call on an actor class, in order of their names."""
-    names = set()
-    for base in made.__mro__:
-        if base in (StatefulActor, object):
-            continue
-        for name, value in vars(base).items():
-            if not name.startswith("_") and inspect.isfunction(inspect.unwrap(value)):
-                names.add(name)
-    return sorted(names - {"alarm", "fetch", "web_socket"})
 
 
 def _waits_outside(scope: Scope, task: Task[Any]) -> bool:

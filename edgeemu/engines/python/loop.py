@@ -11,6 +11,7 @@ another without polling); patching `asyncio.sleep` (libraries call `loop.call_la
 
 import asyncio
 import sys
+import warnings
 from asyncio import Future, Task, events
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from weakref import WeakSet
 
 from edgeemu.clock import ActorTime, EmulatorClock, stopwatch_ns
 from edgeemu.core.timers import Timer, Timers
-from edgeemu.engines.python.scope import Scope, current
+from edgeemu.engines.python.scope import Scope, caller_place, current
 from edgeemu.engines.python.watchdog import HangInterrupt, Watchdog
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.limits import BLOCKING_STEP_MS
@@ -45,6 +46,10 @@ UNPOLLED_ROUNDS_MAX = 8
 """Rounds of the loop, while something is ready, before it looks at sockets and timers again."""
 
 
+_WARN_UNAWAITED: Any = getattr(warnings, "_warn_unawaited_coroutine", None)
+"""What Python calls for a coroutine that was never awaited: it has no turn to tell."""
+
+
 class ActorFuture(Future[Any]):
     """A future made inside actor code, which knows whether the outside world resolves it."""
 
@@ -64,11 +69,12 @@ class World(Protocol):
 class Steps:
     """What happens around each step of actor code."""
 
-    def __init__(self, world: World, watchdog_ms: int) -> None:
+    def __init__(self, world: World, watchdog_ms: int, root: str) -> None:
         self._world = world
         self._time = ActorTime(world.clock)
         self._watchdog = Watchdog(watchdog_ms)
         self._started_ns = 0
+        self._root = root
 
     @property
     def time(self) -> ActorTime:
@@ -78,6 +84,7 @@ class Steps:
     def enter(self) -> None:
         """A step starts: time is fake and the watchdog looks."""
         self._time.enter(self._world.clock.now_ms())
+        warnings._warn_unawaited_coroutine = self._unawaited  # type: ignore[attr-defined]
         self._started_ns = stopwatch_ns()
         self._watchdog.arm(self._started_ns)
 
@@ -85,11 +92,23 @@ class Steps:
         """The step is over; whether the watchdog ended it."""
         hung = self._watchdog.disarm()
         took_ns = stopwatch_ns() - self._started_ns
+        warnings._warn_unawaited_coroutine = _WARN_UNAWAITED  # type: ignore[attr-defined]
         self._time.leave()
         scope.took_ns += took_ns
         if took_ns > BLOCKING_STEP_MS * 1_000_000:
             self._world.blocked(scope, took_ns // 1_000_000)
         return hung
+
+    def _unawaited(self, coroutine: Any) -> None:
+        """A coroutine of actor code was thrown away before it ran: its turn is told."""
+        scope = current.get()
+        if scope is None:
+            if _WARN_UNAWAITED is not None:
+                _WARN_UNAWAITED(coroutine)
+            return
+        name = getattr(coroutine, "__qualname__", "a coroutine")
+        text = f"{name} was called and not awaited, so it never ran: write `await` in front of it"
+        scope.host.warn("W_NOT_AWAITED", text, caller_place(self._root))
 
     @contextmanager
     def importing(self) -> Iterator[None]:

@@ -1,0 +1,123 @@
+"""The types of what an actor holds in its hands: `self.ctx` and `self.ctx.storage`.
+
+The runtime makes the objects; these protocols say what actor code may rely on, so that editors and
+type checkers know it. Every call acts when it is made and returns an awaitable, through which its
+errors arrive. Instants are milliseconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from edgeemu.rng import Random  # For its type alone: this layer draws nothing.
+
+
+class ActorStorage(Protocol):
+    """The private durable storage of one instance: keys, and the one alarm.
+
+    All writes of a turn are kept together when it succeeds, and none of them when it raises. A
+    write that is refused and was not awaited fails the turn with `ActorOutputGateError`.
+    """
+
+    def get(self, key: str, default: Any = None) -> Awaitable[Any]:
+        """The value under `key`, as a new copy, or `default` where there is none.
+
+        Raises (from the awaitable):
+            TypeError: for a key that is no string, empty or too long.
+        """
+
+    def put(self, key: str, value: Any) -> Awaitable[None]:
+        """Write a copy of `value`, taken now.
+
+        Raises (from the awaitable):
+            CodecError: for a value that cannot be stored.
+            TypeError: for a key that is no string, empty or too long.
+            ActorError: for a key that begins with `__telnyx_`.
+        """
+
+    def delete(self, key: str) -> Awaitable[bool]:
+        """Delete a key; whether it was there.
+
+        Raises (from the awaitable):
+            TypeError, ActorError: for a key that `put` refuses.
+        """
+
+    def list(
+        self,
+        *,
+        prefix: str = "",
+        start: str | None = None,
+        start_after: str | None = None,
+        end: str | None = None,
+        reverse: bool = False,
+        limit: int | None = None,
+    ) -> Awaitable[dict[str, Any]]:
+        """Keys and values in key order; all bounds hold together.
+
+        Args:
+            prefix: only keys that begin with it.
+            start: the first key that may appear.
+            start_after: only keys behind it.
+            end: only keys before it.
+            reverse: descending order; `limit` then counts from the high end.
+            limit: how many at most, from 1 to 1,000; None means 128.
+
+        Raises (from the awaitable):
+            ValueError: for a limit out of range.
+            TypeError: for a bound that is no string.
+        """
+
+    def delete_all(self) -> Awaitable[None]:
+        """Delete every key. The alarm is no key and stays."""
+
+    def set_alarm(self, when: int | float | datetime) -> Awaitable[None]:
+        """Set the one alarm, in place of any earlier one.
+
+        Args:
+            when: an aware `datetime`, or milliseconds since the epoch, whose fraction is cut off.
+                An instant that has passed is due at once, after this turn.
+
+        Raises (from the awaitable):
+            TypeError: for anything else; the alarm stays as it was.
+        """
+
+    def get_alarm(self) -> Awaitable[int | None]:
+        """When the alarm is due, in milliseconds since the epoch; None where none is set.
+
+        Inside `alarm` it is None, unless the handler has set a new one.
+        """
+
+    def delete_alarm(self) -> Awaitable[None]:
+        """Clear the alarm, and with it the redeliveries that are left."""
+
+
+class ActorContext(Protocol):
+    """`self.ctx`: who the instance is, its storage, its time and its randomness."""
+
+    @property
+    def id(self) -> str:
+        """The name of the instance: `alice` in `Session/alice`."""
+
+    @property
+    def storage(self) -> ActorStorage:
+        """The private durable storage."""
+
+    @property
+    def random(self) -> Random:
+        """Random numbers that derive from the seed of the run: a new stream in each turn."""
+
+    def now_ms(self) -> int:
+        """The emulated instant, in milliseconds since the epoch."""
+
+    def set_alarm(self, when: int | float | datetime) -> Awaitable[None]:
+        """The same as `storage.set_alarm`."""
+
+    def block_concurrency_while(self, function: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+        """Run `function` before any other turn of the instance; meant for the constructor.
+
+        In the constructor it runs as soon as that has returned, and the instance takes its first
+        turn when it is done; it has 30 s of emulated time. Elsewhere it runs inside the turn.
+        """

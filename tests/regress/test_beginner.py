@@ -1,0 +1,155 @@
+"""What beginners do wrong is told to them in their own words, not in ours."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgeemu.emulator import Emulator
+from edgeemu.errors import Code, EdgeemuError
+from tests.support.emulators import frozen, inst, run_with, write_project
+
+X = inst("A/x")
+
+SOURCE = """
+class A(StatefulActor):
+    async def _arm(self):
+        await self.ctx.storage.set_alarm(self.ctx.now_ms() + 1_000)
+
+    async def forgets_helper(self):
+        self._arm()
+
+    async def adds_unawaited(self):
+        return self.ctx.storage.get("n", 0) + 1
+
+    async def reads_unawaited(self):
+        return self.ctx.storage.list().items()
+
+    async def tests_unawaited(self):
+        return 1 if self.ctx.storage.get("n") else 0
+
+    async def awaits_all(self):
+        await self._arm()
+
+    async def two(self, first, second):
+        return first
+
+    async def raises_type_error(self):
+        return len(1)
+
+    async def javascript(self):
+        await self.ctx.storage.setAlarm(1)
+
+    async def deep(self):
+        def down(n):
+            return down(n + 1)
+        return down(0)
+
+    async def calls_itself(self):
+        return await self.env.A.id_from_name(self.ctx.id).awaits_all()
+
+    async def on_alarm(self, info):
+        pass
+"""
+
+
+def _failure(tmp_path: Path, method: str, *args: Any) -> EdgeemuError:
+    async def story(emulator: Emulator) -> EdgeemuError:
+        with pytest.raises(EdgeemuError) as caught:
+            await emulator.call(X, method, args)
+        return caught.value
+
+    config = write_project(tmp_path, SOURCE)
+    error: EdgeemuError = run_with(config, story, frozen(alone=True))
+    return error
+
+
+@pytest.mark.parametrize("method", ["adds_unawaited", "reads_unawaited", "tests_unawaited"])
+def test_a_result_that_was_not_awaited_says_so(tmp_path: Path, method: str) -> None:
+    assert "was not awaited" in (_failure(tmp_path, method).message or "")
+
+
+@pytest.mark.parametrize("args", [(), (1,), (1, 2, 3)])
+def test_arguments_that_do_not_fit_are_named(tmp_path: Path, args: tuple[int, ...]) -> None:
+    error = _failure(tmp_path, "two", *args)
+    assert "two" in error.what
+    assert "(first, second)" in error.what
+    assert "arguments" in error.why
+
+
+def test_a_type_error_of_the_body_is_its_own(tmp_path: Path) -> None:
+    error = _failure(tmp_path, "raises_type_error")
+    assert "TypeError was raised at main.py" in error.why
+
+
+def test_names_of_the_platform_are_translated(tmp_path: Path) -> None:
+    assert "did you mean set_alarm?" in _failure(tmp_path, "javascript").what
+
+
+def test_a_recursion_without_end_is_folded(tmp_path: Path) -> None:
+    detail = _failure(tmp_path, "deep").detail or ""
+    assert " more" in detail
+    assert len(detail.splitlines()) < 30
+
+
+def test_a_call_cycle_is_named_where_nobody_can_move_time(tmp_path: Path) -> None:
+    """U17: without a server the command would wait for a budget that never ends."""
+    error = _failure(tmp_path, "calls_itself")
+    assert error.code is Code.ACTOR_FAILED
+    assert "A/x -> A/x" in error.what
+
+
+def test_a_helper_that_was_not_awaited_is_told_with_its_line(tmp_path: Path) -> None:
+    async def story(emulator: Emulator) -> list[dict[str, Any]]:
+        await emulator.call(X, "forgets_helper")
+        return [entry for entry in emulator.journal() if entry["kind"] == "warning"]
+
+    (warning,) = run_with(write_project(tmp_path, SOURCE), story)
+    assert warning["code"] == "W_NOT_AWAITED"
+    assert "_arm" in warning["message"]
+    assert warning["where"].startswith("main.py:")
+    assert warning["actor"] == "A/x"
+
+
+def test_python_still_warns_of_coroutines_outside_of_actors(tmp_path: Path) -> None:
+    async def story(emulator: Emulator) -> None:
+        await emulator.call(X, "awaits_all")
+        with pytest.warns(RuntimeWarning, match="never awaited"):
+            asyncio.Event().wait()  # type: ignore[unused-coroutine]
+
+    run_with(write_project(tmp_path, SOURCE), story)
+
+
+def test_an_alarm_without_a_handler_is_no_silent_success(tmp_path: Path) -> None:
+    async def story(emulator: Emulator) -> list[dict[str, Any]]:
+        await emulator.call(X, "awaits_all")
+        await emulator.clock.advance(2_000)
+        return [entry for entry in emulator.journal() if entry["kind"] == "warning"]
+
+    (warning,) = run_with(write_project(tmp_path, SOURCE), story)
+    assert warning["code"] == "W_ALARM_NO_HANDLER"
+    assert "`on_alarm`" in warning["message"]
+
+
+def test_a_cleared_alarm_is_the_last_word_of_why(tmp_path: Path) -> None:
+    async def story(emulator: Emulator) -> str:
+        await emulator.call(X, "awaits_all")
+        await emulator.clock.advance(2_000)
+        await emulator.call(X, "awaits_all")
+        await emulator.alarms.clear(X)
+        return emulator.alarms.why(X)[-1]
+
+    assert "was cleared at" in run_with(write_project(tmp_path, SOURCE), story)
+
+
+def test_planned_faults_can_be_taken_back(tmp_path: Path) -> None:
+    async def story(emulator: Emulator) -> int:
+        await emulator.call(X, "awaits_all")
+        await emulator.alarms.fail(X, times=9)
+        await emulator.alarms.fail(X, times=0)
+        moved = await emulator.clock.advance(2_000)
+        failed: int = moved["failed"]
+        return failed
+
+    assert run_with(write_project(tmp_path, SOURCE), story) == 0
