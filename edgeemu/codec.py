@@ -37,14 +37,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from edgeemu.limits import INTEGER_MAX
 from edgeemu.sdk.errors import CodecError
 from edgeemu.units import instant_from_datetime
 
 DEPTH_MAX = 512
 """Levels of brackets in what `encode` writes: a map has three (the platform publishes no limit)."""
-
-INTEGER_MAX = 2**53 - 1
-"""The largest integer that is a number; larger ones are big integers (spec section 18)."""
 
 _PLAIN_DEPTH_MAX = 32
 _PATH_CHARS_MAX = 200

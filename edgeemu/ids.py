@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from edgeemu.errors import Code, EdgeemuError
+from edgeemu.limits import NAME_CHARS_MAX
 
 
 class InstanceId(NamedTuple):
@@ -30,7 +31,7 @@ def parse_address(text: str, types: Collection[str]) -> InstanceId:
     head, slash, rest = text.partition("/")
     if slash and head in types:
         if rest:
-            return InstanceId(head, rest)
+            return _checked(InstanceId(head, rest))
         raise EdgeemuError(
             Code.ADDRESS_INVALID,
             what=f"`{text}` has no name behind the slash",
@@ -46,7 +47,7 @@ def parse_address(text: str, types: Collection[str]) -> InstanceId:
             fix=f"write {text}/ and the name, such as {text}/alice",
         )
     if len(types) == 1 and text and not slash:
-        return InstanceId(next(iter(types)), text)
+        return _checked(InstanceId(next(iter(types)), text))
     if not slash:
         raise EdgeemuError(
             Code.ADDRESS_INVALID,
@@ -56,9 +57,41 @@ def parse_address(text: str, types: Collection[str]) -> InstanceId:
             why=f"the project declares several types ({known}), so the type is needed",
             fix="write it as Type/name",
         )
+    raise unknown_type(head, types)
+
+
+def _checked(instance: InstanceId) -> InstanceId:
+    """The instance, if its name can be kept: text that has a UTF-8, and not without end.
+
+    Raises:
+        EdgeemuError: `E_ADDRESS_INVALID` otherwise.
+    """
+    why = None
+    if len(instance.name) > NAME_CHARS_MAX:
+        why = f"a name has at most {NAME_CHARS_MAX} characters, and this one {len(instance.name)}"
+    elif any("\ud800" <= char <= "\udfff" for char in instance.name):
+        why = "half of a surrogate pair is no text"
+    if why is None:
+        return instance
+    shown = ascii(instance.name)[1:41]
     raise EdgeemuError(
+        Code.ADDRESS_INVALID,
+        what=f"`{instance.type}/{shown}` cannot be the name of an instance",
+        why=why,
+        fix="give a name that is text, and not that long",
+    )
+
+
+def unknown_type(name: str, types: Collection[str]) -> EdgeemuError:
+    """`E_ACTOR_UNKNOWN` for a type that the project does not declare, with the nearest one."""
+    import difflib
+
+    by_lower = {known.lower(): known for known in sorted(types)}
+    near = difflib.get_close_matches(name.lower(), by_lower, 1)
+    meant = f"; did you mean {by_lower[near[0]]}?" if near else ""
+    return EdgeemuError(
         Code.ACTOR_UNKNOWN,
-        what=f"there is no actor type `{head}`",
-        why=f"the project declares: {known}",
+        what=f"there is no actor type `{name}`{meant}",
+        why=f"the project declares: {', '.join(sorted(types)) or 'none'}",
         fix="use one of these types, or declare the actor under [[actors]] in the configuration",
     )

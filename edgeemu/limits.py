@@ -1,7 +1,11 @@
 """Every bound and default that does not differ between platforms, with its unit and its source."""
 
+INTEGER_MAX = 2**53 - 1
+"""The largest integer that a number of JSON and JavaScript holds exactly (design D7;
+spec/telnyx-actors.md section 18)."""
+
 LATENESS_MS_DEFAULT = 1
-"""Milliseconds between an alarm's due instant and its delivery (design D3, spec U65)."""
+"""Milliseconds between an alarm's due instant and its delivery (design D3; spec U65)."""
 
 IO_WAIT_MS_DEFAULT = 10_000
 """Real milliseconds that a turn may hold an advance by waiting on the outside (design D3)."""
@@ -10,67 +14,130 @@ IDLE_EVICTION_MS_DEFAULT = 60_000
 """Virtual milliseconds of idleness before an instance is dropped from memory (spec U72)."""
 
 STORM_COUNT_MAX = 1_000
-"""Deliveries to one instance, each under `STORM_GAP_MS` after the last, that are a storm (D3)."""
+"""Deliveries to one instance, each under `STORM_GAP_MS` after the last, that are a storm
+(design D3)."""
 
 STORM_GAP_MS = 1_000
-"""Virtual milliseconds between two deliveries that are no storm (D3)."""
+"""Virtual milliseconds between two deliveries that are no storm (design D3)."""
 
 DELIVERY_SPACING_MS = 1
 """Virtual milliseconds at least between two deliveries to one instance (spec U64)."""
 
 IDLE_STEPS_MAX = 10_000
-"""Instants that `clock idle` visits before it gives up (design section 4: bounded)."""
+"""Instants that `clock idle` visits before it gives up (design section 4 wants a bound; a choice:
+more than a year of hourly alarms)."""
 
 DELIVERY_BATCH_MAX = 256
-"""Alarm turns that the emulator keeps in flight at one instant; more wait in the store."""
+"""Alarm turns that the emulator keeps in flight at one instant; more wait in the store (a choice:
+enough to fill a commit; more only takes memory)."""
 
 WATCHDOG_MS_DEFAULT = 5_000
-"""Real milliseconds that one step of actor code may take before it is interrupted (D4)."""
+"""Real milliseconds that one step of actor code may take before it is interrupted (design D4 wants
+a bound; a choice: no honest step takes so long)."""
 
 BLOCKING_STEP_MS = 100
-"""Real milliseconds of one step of actor code above which the log names it as blocking."""
+"""Real milliseconds of one step of actor code above which the log names it as blocking (a choice:
+a user notices such a pause)."""
 
 JOURNAL_ENTRIES_MAX = 200_000
-"""Entries that the journal keeps on disk; the oldest go first."""
+"""Entries that the journal keeps on disk; the oldest go first (a choice: some
+tens of MB)."""
 
 JOURNAL_PAGE_MAX = 10_000
-"""Entries that one query of the journal returns at most."""
+"""Entries that one query of the journal returns at most; whoever wants more asks again (a choice:
+about 3 MB of JSON)."""
 
 FAULT_TIMES_MAX = 1_000_000
-"""Deliveries that one planned fault makes fail at most."""
+"""Deliveries that one planned fault makes fail at most (a choice: more than any run delivers)."""
 
 LIST_PAGE_MAX = 100_000
-"""Rows that one query of alarms, instances or keys returns at most."""
+"""Rows that one query of alarms, instances or keys returns at most (design D5: as many instances
+are no burden; a choice: no terminal shows more)."""
 
 BODY_BYTES_MAX = 10 * 1024 * 1024
-"""Bytes of one request or response body (spec section 16.2: 10 MB)."""
+"""Bytes of one request or response body (spec/telnyx-actors.md section 16.2: 10 MB)."""
 
 QUEUED_TURNS_MAX = 10_000
-"""Turns that may wait for one instance; the next one is refused."""
+"""Turns that may wait for one instance; the next one is refused (a choice: a flood is
+seen before it takes the memory)."""
 
 NAME_CHARS_MAX = 2_048
-"""Characters of an instance's name that edgeemu accepts."""
+"""Characters of an instance's name (a choice: the platform publishes no limit)."""
 
 KEY_CHARS_MAX = 16_384
-"""Characters of a storage key that edgeemu accepts (the platform publishes no limit, U25)."""
+"""Characters of a storage key (a choice: the platform publishes no limit, spec U25)."""
 
 SHUTDOWN_WAIT_MS = 3_000
-"""Real milliseconds that running turns get to finish when `dev` is asked to stop."""
+"""Real milliseconds that running turns get to finish when `dev` is asked to stop (a choice: nobody
+waits longer before a second Ctrl-C)."""
 
 STATE_LOCK_WAIT_MS = 2_000
-"""Real milliseconds that a command waits for another short command to let go of the state."""
+"""Real milliseconds that a command waits for another short command to let go of the state (a
+choice: several times what a command takes)."""
 
 CONTROL_BODY_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes of one request to the control API: an import, or a body in base64, and then some."""
+"""Bytes of one request to the control API (a choice: a body of `BODY_BYTES_MAX` in base64, or an
+import, and then some)."""
 
 CONNECTIONS_MAX = 2_000
-"""Connections that `dev` serves at a time; a further one is told to come back (503)."""
+"""Connections that `dev` serves at a time; a further one is told to come back with 503 (a choice:
+more than a load generator opens on one machine)."""
 
 FOLLOW_CHUNK_ENTRIES = 500
-"""Entries that are written to a follower of the journal at once; it is read no faster."""
+"""Entries that are written to a follower of the journal at once; it is read no faster (a choice:
+about 150 KB)."""
 
 RELOAD_STEP_MS = 20
-"""Real ms of quiet after a changed file before the project is loaded again."""
+"""Real ms of quiet after a changed file before the project is loaded again (a choice: an editor
+writes several files in one save)."""
 
 RELOAD_DEBOUNCE_MS = 200
-"""Real ms at most that further changes can put the loading off."""
+"""Real ms at most that further changes can put the loading off (a choice: a saved file is to be
+live within 300 ms)."""
+
+NOTES_WARNINGS_MAX = 5
+"""Warnings that a command shows on stderr; the journal has them all (a choice: they fit beside a
+result)."""
+
+NOTES_FAILED_MAX = 3
+"""Instances with a failed delivery that a command that moved time names on stderr (a choice: they
+fit beside a result)."""
+
+NOTE_CHARS_MAX = 600
+"""Characters of one note (a choice: all notes of an operation fit into a header of its answer, see
+`HEAD_BYTES_MAX`)."""
+
+PROBE_WAIT_MS = 10_000
+"""Real milliseconds that a server may take to say that it is there: more than a watchdog's step."""
+
+HINT_WAIT_MS = 1_000
+"""Real milliseconds that a command waits for its answer before it asks what holds it up (a choice:
+a user begins to wonder)."""
+
+COMPLETIONS_MAX = 100
+"""Names that the shell is offered to complete a word (a choice: more than a user reads)."""
+
+OUTSIDE_POLL_MS = 2
+"""Real ms between two looks at a turn that waits on the outside (a choice: no answer comes much
+sooner, and 500 looks a second cost nothing)."""
+
+BATCH_SETTLE_MS = 50
+"""Real ms that a batch of deliveries gets to finish before the next one joins it (a choice: a turn
+takes less than one)."""
+
+WATCHDOG_POLL_MS = 100
+"""Real ms between two looks of the watchdog (a choice: a fiftieth of `WATCHDOG_MS_DEFAULT`)."""
+
+SCHEDULE_WINDOW_ALARMS = 512
+"""Alarms that the schedule reads from the store at once; it may hold twice as many (a choice: two
+batches of `DELIVERY_BATCH_MAX`)."""
+
+IDS_REMEMBERED_MAX = 50_000
+"""Instances whose row number the store remembers (a choice: about 10 MB at 200 bytes each)."""
+
+LISTEN_BACKLOG = 2_048
+"""Connections that wait to be accepted (a choice: no fewer than `CONNECTIONS_MAX`; what uvicorn
+takes by default)."""
+
+HEAD_BYTES_MAX = 65_536
+"""Bytes of the head of an answer that a command reads (a choice: far more than our notes need)."""

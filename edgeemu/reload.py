@@ -12,6 +12,7 @@ virtual environments too: 80 ms for 1,200 folders, during which no other thread 
 
 import asyncio
 import os
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -44,6 +45,14 @@ def is_project_file(name: str) -> bool:
     if name in CONFIG_FILES:
         return True
     return not name.startswith(".") and Path(name).suffix in CODE_SUFFIXES
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a file of the project, by its path in it, looks like one of its tests."""
+    name, *folders = reversed(Path(path).parts)
+    stem = name.removesuffix(".py")
+    is_test = name == "conftest.py" or stem.startswith("test_") or stem.endswith("_test")
+    return "tests" in folders or (is_test and name != stem)
 
 
 def is_project_folder(name: str) -> bool:
@@ -243,10 +252,24 @@ class Reloader:
         self._started = emulator.config
 
         def on_change(files: list[str]) -> None:
-            if not stop.is_set():
-                self._on_reload(self.apply(emulator, files))
+            counts = self.relevant(emulator, files)
+            if counts and not stop.is_set():
+                self._on_reload(self.apply(emulator, counts))
 
         await watch_project(self._root, self._state_dir, on_change, stop, seen=self._seen)
+
+    def relevant(self, emulator: Emulator, files: Collection[str]) -> list[str]:
+        """The files that the running code may depend on: not the project's tests.
+
+        A module that was loaded counts whatever its name. While code does not load, everything
+        counts, since nobody knows what it would have loaded.
+        """
+        if emulator.load_error is not None:
+            return [*files]
+        modules = list(sys.modules.values())
+        loaded = {getattr(module, "__file__", None) for module in modules}
+        root = self._root.resolve()
+        return [file for file in files if not is_test_file(file) or str(root / file) in loaded]
 
     def apply(self, emulator: Emulator, files: Collection[str]) -> Reloaded:
         """Let the emulator load what changed; whatever is wrong with it is in the result.

@@ -9,8 +9,9 @@ import random
 import secrets
 
 from edgeemu.errors import Code, EdgeemuError
+from edgeemu.limits import INTEGER_MAX
 
-SEED_MAX = 2**53 - 1
+SEED_MAX = INTEGER_MAX
 """The largest seed: it must survive JSON in every language."""
 
 Random = random.Random

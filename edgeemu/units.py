@@ -23,6 +23,10 @@ DAY_MS = DurationMs(86_400_000)
 
 INSTANT_MS_MAX = InstantMs(8_640_000_000_000_000)
 """The largest instant of a JavaScript `Date`, in ms; no alarm can be later."""
+CLOCK_MS_MAX = InstantMs(253_402_300_799_999)
+"""The last instant, in ms, that the clock can show: the end of year 9999, as Python's dates end."""
+CLOCK_MS_MIN = InstantMs(-62_135_596_800_000)
+"""The first instant, in ms, that the clock can show: the start of year 1."""
 DURATION_MS_MAX = DurationMs(INSTANT_MS_MAX)
 
 _UNITS_MS = {"ms": 1, "s": SECOND_MS, "m": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}

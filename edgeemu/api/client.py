@@ -10,13 +10,14 @@ opens the state itself only when it is needed.
 
 import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from edgeemu.api.state import ServerInfo, default_state_dir, find_root, read_server_info, url_host
 from edgeemu.errors import Code, EdgeemuError, error_from_json
+from edgeemu.limits import HEAD_BYTES_MAX, HINT_WAIT_MS, PROBE_WAIT_MS
 
 PREFIX = "/_edgeemu/"
 """What the paths of the control API begin with (design D11)."""
@@ -24,13 +25,37 @@ PREFIX = "/_edgeemu/"
 CAUSE_HEADER = "edgeemu-cause"
 """The header that says on whose behalf an operation is performed, for the journal."""
 
+NOTES_HEADER = "edgeemu-notes"
+"""The header of an answer that holds, as JSON, what the user should be told beside it."""
+
+OnNote = Callable[[dict[str, str]], None]
+"""Takes a note: `level` (`note`, `warning` or `failed`) and `text`."""
+
 _CONNECT_SECONDS = 2.0
-_HEAD_BYTES_MAX = 65_536
 _READ_BYTES = 65_536
 
 
+class _SilentError(Exception):
+    """Somebody listens, and gives no sign."""
+
+
+def ignore_note(note: dict[str, str]) -> None:
+    """Tell nobody."""
+    del note
+
+
 class Target(Protocol):
-    """What performs the operations of a command."""
+    """What performs the operations of a command.
+
+    Attributes:
+        on_note: called with each note about an operation, before its result is there.
+    """
+
+    on_note: OnNote
+
+    @property
+    def is_server(self) -> bool:
+        """Whether a running server performs them."""
 
     def perform(self, name: str, params: Mapping[str, Any] | None = None) -> Any:
         """Perform an operation of `edgeemu.api.operations`; its result as JSON-safe data.
@@ -100,19 +125,47 @@ class RemoteTarget:
         self.info = info
         self._cause = cause
         self._connection: socket.socket | None = None
+        self.on_note: OnNote = ignore_note
+
+    @property
+    def is_server(self) -> bool:
+        """As `Target.is_server`."""
+        return True
 
     def answers(self) -> bool:
-        """Whether somebody listens; the connection is kept for the first operation."""
-        try:
-            self._connection = self._connect()
-        except OSError:
+        """Whether the server that wrote the note is there: its port may be another's by now.
+
+        Raises:
+            EdgeemuError: `E_SERVER_UNREACHABLE` if somebody listens there and says nothing.
+        """
+        seconds = 0
+
+        def patience() -> bool:
+            nonlocal seconds
+            seconds += 1
+            if seconds * HINT_WAIT_MS >= PROBE_WAIT_MS:
+                raise _SilentError
             return False
-        return True
+
+        try:
+            with self._request("POST", "status", b"{}", patience) as answer:
+                return isinstance(answer.result(), dict)
+        except _SilentError:
+            why = f"somebody listens there, and says nothing for {PROBE_WAIT_MS} ms"
+            raise unreachable(self.info, why) from None
+        except EdgeemuError as error:
+            return error.code not in (Code.SERVER_UNREACHABLE, Code.FORBIDDEN)
 
     def perform(self, name: str, params: Mapping[str, Any] | None = None) -> Any:
         """As `Target.perform`."""
         body = json.dumps(params or {}).encode()
-        with self._request("POST", name.replace(".", "/"), body) as answer:
+
+        def hint() -> bool:
+            return self._hint(name, params or {})
+
+        with self._request("POST", name.replace(".", "/"), body, hint) as answer:
+            for note in answer.notes():
+                self.on_note(note)
             return answer.result()
 
     def follow(self, params: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
@@ -131,6 +184,23 @@ class RemoteTarget:
         if connection is not None:
             connection.close()
 
+    def _hint(self, name: str, params: Mapping[str, Any]) -> bool:
+        """Say what an operation waits for that gives no answer; whether there was a reason."""
+        from edgeemu.api.hints import waiting_words
+
+        def give_up() -> bool:
+            raise unreachable(self.info, "it is busy")
+
+        asker = RemoteTarget(self.info, cause=self._cause)
+        try:
+            with asker._request("POST", "status", b"{}", give_up) as answer:
+                words = waiting_words(name, params, answer.result())
+        except EdgeemuError:
+            return False  # The server is busy, or gone: the operation itself will tell.
+        if words is not None:
+            self.on_note({"level": "note", "text": words})
+        return words is not None
+
     def _connect(self) -> socket.socket:
         address = (self.info.host, self.info.port)
         connection = socket.create_connection(address, timeout=_CONNECT_SECONDS)
@@ -138,7 +208,9 @@ class RemoteTarget:
         connection.settimeout(None)
         return connection
 
-    def _request(self, method: str, path: str, body: bytes) -> "_Answer":
+    def _request(
+        self, method: str, path: str, body: bytes, on_slow: "OnSlow | None" = None
+    ) -> "_Answer":
         connection, self._connection = self._connection, None
         head = (
             f"{method} {PREFIX}{path} HTTP/1.1\r\n"
@@ -152,7 +224,7 @@ class RemoteTarget:
         try:
             connection = connection or self._connect()
             connection.sendall(head.encode("ascii") + body)
-            return _Answer(self.info, connection)
+            return _Answer(self.info, connection, on_slow)
         except OSError as error:
             if connection is not None:
                 connection.close()
@@ -163,19 +235,33 @@ class RemoteTarget:
             raise
 
 
+OnSlow = Callable[[], bool]
+"""Called while no answer comes, until it gives true: then there is no more to say."""
+
+
 class _Answer:
     """One HTTP answer of the control API, read from a socket.
+
+    Args:
+        info: of the server.
+        connection: over which the request was sent.
+        on_slow: called each `HINT_WAIT_MS` without a sign of the server.
 
     Attributes:
         status: of the answer.
     """
 
-    def __init__(self, info: ServerInfo, connection: socket.socket) -> None:
+    def __init__(
+        self, info: ServerInfo, connection: socket.socket, on_slow: OnSlow | None = None
+    ) -> None:
         self._info = info
         self._connection = connection
+        self._on_slow = on_slow
+        if on_slow is not None:
+            connection.settimeout(HINT_WAIT_MS / 1_000)
         self._buffer = b""
         while b"\r\n\r\n" not in self._buffer:
-            if len(self._buffer) > _HEAD_BYTES_MAX or not self._fill():
+            if len(self._buffer) > HEAD_BYTES_MAX or not self._fill():
                 raise unreachable(info, "what answers there does not speak HTTP as edgeemu does")
         head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
         first, *fields = head.decode("latin-1").split("\r\n")
@@ -184,15 +270,26 @@ class _Answer:
         except (IndexError, ValueError):
             raise unreachable(info, "what answers there is no edgeemu") from None
         pairs = (field.partition(":") for field in fields)
-        headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-        self._chunked = headers.get("transfer-encoding", "").lower() == "chunked"
-        self._length = int(headers.get("content-length") or 0)
+        self._headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        self._chunked = self._headers.get("transfer-encoding", "").lower() == "chunked"
+        length = self._headers.get("content-length") or "0"
+        if not (length.isascii() and length.isdigit()):
+            raise unreachable(info, "what answers there is no edgeemu")
+        self._length = int(length)
 
     def __enter__(self) -> "_Answer":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
+
+    def notes(self) -> list[dict[str, str]]:
+        """What the user should be told beside the result."""
+        try:
+            found = json.loads(self._headers.get(NOTES_HEADER) or "[]")
+            return [{"level": note["level"], "text": note["text"]} for note in found]
+        except (ValueError, LookupError, TypeError):
+            return []  # What answers is no edgeemu, and its body will show it.
 
     def result(self) -> Any:
         """The body as JSON.
@@ -224,7 +321,10 @@ class _Answer:
                 if not self._fill():
                     return
             line, _, self._buffer = self._buffer.partition(b"\r\n")
-            length = int(line.split(b";")[0], 16)
+            try:
+                length = int(line.split(b";")[0], 16)
+            except ValueError:
+                raise unreachable(self._info, "what answers there is no edgeemu") from None
             if length == 0:
                 return
             yield self._take(length + 2)[:-2]
@@ -242,12 +342,17 @@ class _Answer:
         return whole[:count]
 
     def _fill(self) -> bool:
-        try:
-            data = self._connection.recv(_READ_BYTES)
-        except OSError:
-            return False
-        self._buffer += data
-        return bool(data)
+        while True:
+            try:
+                data = self._connection.recv(_READ_BYTES)
+            except TimeoutError:
+                if self._on_slow is not None and self._on_slow():
+                    self._connection.settimeout(None)
+                continue
+            except OSError:
+                return False
+            self._buffer += data
+            return bool(data)
 
 
 def unreachable(info: ServerInfo, why: str) -> EdgeemuError:
@@ -256,5 +361,6 @@ def unreachable(info: ServerInfo, why: str) -> EdgeemuError:
         Code.SERVER_UNREACHABLE,
         what=f"the server at {info.url} (pid {info.pid}) gave no answer",
         why=why,
-        fix="see what `edgeemu dev` says in its terminal, and start it again if it has stopped",
+        fix="see what `edgeemu dev` says in its terminal, and start it again if it has stopped; "
+        "if none runs, delete dev.json in the state folder",
     )

@@ -15,14 +15,27 @@ import hmac
 import ipaddress
 import json
 import logging
+from collections.abc import Coroutine
 from http import HTTPStatus
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
 from edgeemu.api import schemas
-from edgeemu.api.app import Access, App, Receive, Scope, Send, TooLargeError, header, read_body
-from edgeemu.api.client import CAUSE_HEADER, PREFIX
+from edgeemu.api.app import (
+    Access,
+    App,
+    GoneError,
+    Receive,
+    Scope,
+    Send,
+    TooLargeError,
+    header,
+    read_body,
+)
+from edgeemu.api.client import CAUSE_HEADER, NOTES_HEADER, PREFIX
+from edgeemu.api.notes import Note, notes_of
 from edgeemu.api.operations import OPERATIONS, find, perform, read_params
+from edgeemu.core.journal import Recorded
 from edgeemu.emulator import bug_report
 from edgeemu.errors import Code, EdgeemuError, ExitStatus
 from edgeemu.limits import CONTROL_BODY_BYTES_MAX, FOLLOW_CHUNK_ENTRIES, JOURNAL_PAGE_MAX
@@ -56,6 +69,7 @@ class _RefusedError(Exception):
 async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
     """Serve one request below the prefix."""
     allow = None
+    notes: list[Note] = []
     try:
         check_access(scope, app.access)
         path = scope["path"].removeprefix(PREFIX)
@@ -63,22 +77,23 @@ async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
             _check_method(scope, "GET")
             await _follow(app, scope, receive, send)
             return
-        result = await _perform(app, path, scope, receive)
+        result = await _perform(app, path, scope, receive, notes)
         status = HTTPStatus.OK
     except _RefusedError as refused:
         status, result, allow = refused.status, refused.error.as_json(), refused.allow
     except EdgeemuError as error:
         status, result = _FAMILIES[error.code.exit_status], error.as_json()
-    except asyncio.CancelledError:
+    except (GoneError, asyncio.CancelledError):
         raise
     except Exception as error:
         _LOG.exception("a bug in edgeemu: %s %s got status 500", scope["method"], scope["path"])
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         result = bug_report(error, app.emulator.seed).as_json()
-    await _respond(scope, send, status, result, allow)
+    await _respond(scope, send, status, result, allow, notes)
 
 
-async def _perform(app: App, path: str, scope: Scope, receive: Receive) -> Any:
+async def _perform(app: App, path: str, scope: Scope, receive: Receive, notes: list[Note]) -> Any:
+    """Perform the operation of a path; what else there is to tell goes into `notes`."""
     name = path.replace("/", ".")
     if name not in OPERATIONS or path != name.replace(".", "/"):
         try:
@@ -96,7 +111,34 @@ async def _perform(app: App, path: str, scope: Scope, receive: Receive) -> Any:
             why=f"it is one of: {', '.join(sorted(CAUSES))}",
             fix="leave the header out",
         )
-    return await perform(app.emulator, name, params, cause=cause, port=app.access.port)
+    operation = OPERATIONS[name]
+    found = notes_of(name, operation.moves_with(params))
+    work = perform(app.emulator, name, params, cause=cause, port=app.access.port)
+    try:
+        with found.watching(app.emulator):
+            return await (_until_gone(work, receive) if operation.stops else work)
+    finally:
+        notes += found.as_json()
+
+
+async def _until_gone(work: Coroutine[Any, Any, Any], receive: Receive) -> Any:
+    """The result of `work`, which is stopped when its client goes away.
+
+    Raises:
+        GoneError: when it did.
+    """
+    news = asyncio.Event()
+    task = asyncio.ensure_future(work)
+    left = asyncio.ensure_future(_wait_leave(receive, news))
+    try:
+        await asyncio.wait((task, left), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise GoneError
+        return task.result()
+    finally:
+        left.cancel()
+        task.cancel()
+        await asyncio.gather(task, left, return_exceptions=True)
 
 
 async def _read(scope: Scope, receive: Receive) -> bytes:
@@ -216,7 +258,12 @@ def _unknown_path(path: str) -> EdgeemuError:
 
 
 async def _respond(
-    scope: Scope, send: Send, status: HTTPStatus, result: object, allow: str | None
+    scope: Scope,
+    send: Send,
+    status: HTTPStatus,
+    result: object,
+    allow: str | None,
+    notes: list[Note],
 ) -> None:
     body = json.dumps(result).encode()
     headers = [
@@ -225,6 +272,8 @@ async def _respond(
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
     ]
+    if notes:
+        headers.append((NOTES_HEADER.encode(), json.dumps(notes).encode("ascii")))
     if allow is not None:
         headers.append((b"allow", allow.encode()))
     if status is HTTPStatus.UNAUTHORIZED:
@@ -238,46 +287,52 @@ async def _respond(
 async def _follow(app: App, scope: Scope, receive: Receive, send: Send) -> None:
     """Write the journal line by line, as entries come, until the client or the server goes.
 
-    There is no queue for each follower: what it has not read yet stands in the journal. One that
-    falls behind by more than a page is told so by an entry of the kind `gap`.
+    There is no queue for each follower: what it has not read yet stands in the journal. Where that
+    has let go of entries in the meantime, or before, an entry of the kind `gap` tells so.
     """
     query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
     params = read_params("log.follow", schemas.Follow, query, strict=False)
     emulator = app.emulator
     instance = None if params.actor is None else emulator.address(params.actor)
     news = asyncio.Event()
-    unwatch = emulator.watch(lambda _: news.set())
+    seq = latest_seq = params.since_seq
+
+    def note(recorded: list[Recorded]) -> None:
+        nonlocal latest_seq
+        latest_seq = recorded[-1].seq if recorded else latest_seq
+        news.set()
+
+    unwatch = emulator.watch(note)
     left = asyncio.ensure_future(_wait_leave(receive, news))
     headers = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     try:
-        seq = params.since_seq
         while not left.done():
             news.clear()
-            page = emulator.journal(instance=instance, since_seq=seq, since_ms=params.since_ms)
-            if len(page) == JOURNAL_PAGE_MAX and seq:
-                page.insert(0, _gap(page[0]))
+            page = emulator.journal(
+                instance=instance,
+                since_seq=seq,
+                since_ms=params.since_ms,
+                oldest_first=True,
+                limit=JOURNAL_PAGE_MAX,
+            )
+            seq = page[-1]["seq"] if page else seq
+            more = len(page) >= JOURNAL_PAGE_MAX
+            if not more:  # All that is there was looked at, also what is of no concern.
+                seq = max(seq, latest_seq)
             for start in range(0, len(page), FOLLOW_CHUNK_ENTRIES):
                 entries = page[start : start + FOLLOW_CHUNK_ENTRIES]
                 lines = "".join(json.dumps(entry) + "\n" for entry in entries)
                 message = {"type": "http.response.body", "body": lines.encode(), "more_body": True}
                 await send(message)
-            if page:
-                seq = page[-1]["seq"]
-            await news.wait()
+            if not more:
+                await news.wait()
     except asyncio.CancelledError:
         pass  # The server stops: end the stream as it should.
     finally:
         unwatch()
         left.cancel()
     await send({"type": "http.response.body", "body": b""})
-
-
-def _gap(next_entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry that stands for those that a follower missed."""
-    blank = {"actor": None, "turn": None, "cause": ""}
-    known = {key: next_entry[key] for key in ("now_ms", "real_at_ms")}
-    return {"seq": next_entry["seq"] - 1, "kind": "gap", **known, **blank}
 
 
 async def _wait_leave(receive: Receive, news: asyncio.Event) -> None:

@@ -5,8 +5,10 @@ gets the same answer from `edgeemu fetch` as from a browser.
 """
 
 import re
+from collections.abc import Callable
 
 from edgeemu.emulator import Emulator, PlainRequest, PlainResponse
+from edgeemu.errors import EdgeemuError
 
 NO_BODY_STATUSES = frozenset({204, 205, 304})
 """Statuses of responses that have no body (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5)."""
@@ -29,13 +31,20 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
-async def answer_front(emulator: Emulator, request: PlainRequest, *, cause: str) -> PlainResponse:
+async def answer_front(
+    emulator: Emulator,
+    request: PlainRequest,
+    *,
+    cause: str,
+    on_failure: Callable[[EdgeemuError], None] = lambda error: None,
+) -> PlainResponse:
     """The response to one request.
 
     Args:
         emulator: whose function in front answers.
         request: whole, with a full URL.
         cause: for the journal.
+        on_failure: called with the error of the function that the response hides.
 
     Raises:
         EdgeemuError: `E_FROZEN_WAIT` when it waits for time that nobody can move.
@@ -43,7 +52,7 @@ async def answer_front(emulator: Emulator, request: PlainRequest, *, cause: str)
     limit = emulator.config.limits.body_bytes
     if len(request.body) > limit:
         return too_large(limit)
-    response = await emulator.fetch(request, cause=cause)
+    response = await emulator.fetch(request, cause=cause, on_failure=on_failure)
     kept = []
     for name, value in response.headers:
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value.strip()):

@@ -14,7 +14,8 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
-from edgeemu.api.client import RemoteTarget, find_server
+from edgeemu.api.client import OnNote, RemoteTarget, find_server, ignore_note
+from edgeemu.api.notes import notes_of
 from edgeemu.api.operations import find, perform
 from edgeemu.config import Config, load_config
 from edgeemu.emulator import Emulator, Options, new_loop
@@ -42,6 +43,12 @@ class LocalTarget:
         self._emulator: Emulator | None = None
         self._loaded = False
         self._server: RemoteTarget | None = None
+        self.on_note: OnNote = ignore_note
+
+    @property
+    def is_server(self) -> bool:
+        """As `Target.is_server`."""
+        return self._server is not None
 
     def perform(self, name: str, params: Mapping[str, Any] | None = None) -> Any:
         """As `Target.perform`; also the errors of opening the state and loading the project."""
@@ -56,6 +63,7 @@ class LocalTarget:
             self._server = find_server(self._state_dir)
             if self._server is None:
                 raise
+            self._server.on_note = self.on_note
             return self._server.perform(name, params)
         # What a server would read, so that no value passes here that does not pass there.
         given = json.loads(json.dumps(params or {}))
@@ -106,8 +114,19 @@ class LocalTarget:
             return self._runner.run(work)
 
     async def _perform(self, emulator: Emulator, name: str, params: Any) -> Any:
-        if not find(name).moves_with(params):
-            return await perform(emulator, name, params, cause=self._cause)
+        moves = find(name).moves_with(params)
+        notes = notes_of(name, moves)
+        try:
+            with notes.watching(emulator):
+                if moves:
+                    return await self._move(emulator, name, params)
+                return await perform(emulator, name, params, cause=self._cause)
+        finally:
+            for note in notes.as_json():
+                self.on_note(note)
+
+    async def _move(self, emulator: Emulator, name: str, params: Any) -> Any:
+        """Perform what runs or moves something, with what is overdue fired before and after."""
         if not self._loaded:
             emulator.load()
             self._loaded = True

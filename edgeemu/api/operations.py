@@ -56,6 +56,7 @@ class Operation:
         doc: one line that says what it does.
         moves: whether it runs code or moves time, always or as the parameters have it. Only such
             an operation needs the project to load, and only around it is what is overdue fired.
+        stops: whether it ends, between two instants, when nobody waits for its answer any more.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Operation:
     handler: Handler
     doc: str
     moves: bool | Callable[[Mapping[str, Any]], bool] = False
+    stops: bool = False
 
     def moves_with(self, params: object) -> bool:
         """Whether it runs or moves something with these parameters, valid or not."""
@@ -190,6 +192,7 @@ async def _status(emulator: Emulator, _: schemas.NoParams, caller: Caller) -> di
         "seed": emulator.seed,
         **emulator.clock.read(),
         "load_error": None if error is None else error.as_json()["error"],
+        "waiting": emulator.waiting(),
     }
 
 
@@ -232,7 +235,8 @@ async def _fetch(emulator: Emulator, params: schemas.Fetch, caller: Caller) -> d
     if not any(name == "host" for name, _ in headers):
         headers = (("host", host), *headers)
     request = PlainRequest(params.method.upper(), url, headers, body)
-    response = await answer_front(emulator, request, cause=caller.cause)
+    failures: list[EdgeemuError] = []
+    response = await answer_front(emulator, request, cause=caller.cause, on_failure=failures.append)
     joined: dict[str, str] = {}
     for name, value in response.headers:
         joined[name] = f"{joined[name]}, {value}" if name in joined else value
@@ -240,12 +244,14 @@ async def _fetch(emulator: Emulator, params: schemas.Fetch, caller: Caller) -> d
         "status": response.status,
         "headers": joined,
         "body": base64.b64encode(response.body).decode("ascii"),
+        # For whoever develops the project: a caller over HTTP sees the response and no more.
+        "error": failures[0].as_json()["error"] if failures else None,
     }
 
 
-async def _evict(emulator: Emulator, params: schemas.Evict, _: Caller) -> dict[str, Any]:
+async def _evict(emulator: Emulator, params: schemas.Evict, caller: Caller) -> dict[str, Any]:
     instance = _maybe_address(emulator, params.actor)
-    return {"evicted": await emulator.evict(instance, crash=params.crash)}
+    return {"evicted": await emulator.evict(instance, crash=params.crash, cause=caller.cause)}
 
 
 async def _log(emulator: Emulator, params: schemas.Log, _: Caller) -> list[dict[str, Any]]:
@@ -253,6 +259,7 @@ async def _log(emulator: Emulator, params: schemas.Log, _: Caller) -> list[dict[
         instance=_maybe_address(emulator, params.actor),
         since_seq=params.since_seq,
         since_ms=params.since_ms,
+        oldest_first=params.oldest_first,
         limit=params.limit,
     )
 
@@ -407,21 +414,26 @@ def _now(params: Mapping[str, Any]) -> bool:
     return params.get("now") is True
 
 
+def _move(name: str, params: type[msgspec.Struct], handler: Handler, doc: str) -> Operation:
+    """An operation that moves time, perhaps for long: it stops when its client goes away."""
+    return Operation(name, params, handler, doc, moves=True, stops=True)
+
+
 _TABLE = (
     Operation("status", schemas.NoParams, _status, "what runs, where, and on which clock"),
     Operation("call", schemas.Call, _call, "call a method of an instance", moves=True),
     Operation("fetch", schemas.Fetch, _fetch, "one request through the front", moves=True),
     Operation("evict", schemas.Evict, _evict, "drop instances from memory"),
-    Operation("log", schemas.Log, _log, "the newest entries of the journal, oldest first"),
+    Operation("log", schemas.Log, _log, "a page of the journal in its order"),
     Operation("reload", schemas.NoParams, _reload, "load the project's code again"),
     Operation("clock.read", schemas.NoParams, _clock_read, "the instant, and how time moves"),
     Operation("clock.freeze", schemas.NoParams, _clock_freeze, "stop the time"),
     Operation("clock.resume", schemas.NoParams, _clock_resume, "let time pass as it really does"),
     Operation("clock.rate", schemas.Rate, _clock_rate, "let time pass at a rate"),
-    Operation("clock.advance", schemas.Advance, _clock_advance, "move time forward", moves=True),
-    Operation("clock.set", schemas.SetClock, _clock_set, "jump to an instant", moves=True),
-    Operation("clock.next", schemas.NoParams, _clock_next, "move to the next instant", moves=True),
-    Operation("clock.idle", schemas.NoParams, _clock_idle, "move until nothing is due", moves=True),
+    _move("clock.advance", schemas.Advance, _clock_advance, "move time forward"),
+    _move("clock.set", schemas.SetClock, _clock_set, "jump to an instant"),
+    _move("clock.next", schemas.NoParams, _clock_next, "move to the next instant"),
+    _move("clock.idle", schemas.NoParams, _clock_idle, "move until nothing is due"),
     Operation("actors.list", schemas.OfType, _actors_list, "the instances that exist"),
     Operation("actors.show", schemas.OfActor, _actors_show, "one instance"),
     Operation("actors.names", schemas.Prefix, _actors_names, "names, for completion"),

@@ -5,7 +5,7 @@ import os
 import socket
 from pathlib import Path
 
-from edgeemu.api.state import read_server_info
+from edgeemu.api.state import ServerInfo, read_server_info
 from edgeemu.errors import Code, EdgeemuError
 
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -55,17 +55,31 @@ def bind_error(error: OSError, host: str, port: int, state_dir: Path) -> Edgeemu
             fix="choose another with `edgeemu dev --port N` (0 for any free one)",
         )
     info = read_server_info(state_dir)
-    ours = info is not None and info.port == port
+    if info is not None and info.port == port:
+        return runs_already(Code.PORT_TAKEN, f"port {port} of {host} is taken", info)
     return EdgeemuError(
         Code.PORT_TAKEN,
         what=f"port {port} of {host} is taken",
-        why=f"`edgeemu dev` serves this project there already, as process {info.pid}"
-        if info is not None and ours
-        else "another program listens there",
-        fix="use that one, stop it, or choose another port with `edgeemu dev --port N`"
-        if ours
-        else "stop it, or choose another port with `edgeemu dev --port N` (0 for any free one)",
+        why="another program listens there",
+        fix="stop it, or choose another port with `edgeemu dev --port N` (0 for any free one)",
     )
+
+
+def runs_already(code: Code, what: str, info: ServerInfo) -> EdgeemuError:
+    """A second server of one project: what it met, and where the first one is."""
+    return EdgeemuError(
+        code,
+        what=what,
+        why=f"`edgeemu dev` runs already at {info.url}, as process {info.pid}, "
+        "and commands in this project go there",
+        fix="use that one, stop it, or serve another state: edgeemu dev --port 0 --state-dir DIR",
+    )
+
+
+def name_server(error: EdgeemuError, state_dir: Path) -> EdgeemuError:
+    """The error, or where a server holds the state that is in use: which one."""
+    info = read_server_info(state_dir) if error.code is Code.STATE_IN_USE else None
+    return error if info is None else runs_already(error.code, error.what, info)
 
 
 def reachable_host(bound: socket.socket) -> str:

@@ -45,11 +45,16 @@ class Evict(Struct, forbid_unknown_fields=True):
 
 
 class Log(Struct, forbid_unknown_fields=True):
-    """Which entries of the journal: of whom, after which number, from which emulated instant on."""
+    """Which entries of the journal: of whom, after which number, from which emulated instant on.
+
+    The newest `limit` of them, or with `oldest_first` the oldest; the last number of such a page is
+    the `since_seq` of the next.
+    """
 
     actor: str | None = None
     since_ms: InstantParam | None = None
-    since_seq: Annotated[int, Meta(ge=0)] = 0
+    since_seq: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    oldest_first: bool = False
     limit: Annotated[int, Meta(ge=1, le=JOURNAL_PAGE_MAX)] = JOURNAL_PAGE_MAX
 
 
@@ -58,7 +63,7 @@ class Follow(Struct, forbid_unknown_fields=True):
 
     actor: str | None = None
     since_ms: InstantParam | None = None
-    since_seq: Annotated[int, Meta(ge=0)] = 0
+    since_seq: Annotated[int, Meta(ge=0, le=2**53)] = 0
 
 
 class Rate(Struct, forbid_unknown_fields=True):

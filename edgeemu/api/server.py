@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any
 
 from edgeemu.api.app import Access, App
-from edgeemu.api.ports import bind, bind_error, reachable_host
+from edgeemu.api.ports import bind, bind_error, name_server, reachable_host, runs_already
 from edgeemu.api.state import (
     ServerInfo,
     default_state_dir,
@@ -33,10 +33,9 @@ from edgeemu.config import Config
 from edgeemu.core.journal import Recorded
 from edgeemu.emulator import Emulator, EmulatorLoop, Options, bug_report
 from edgeemu.errors import Code, EdgeemuError
-from edgeemu.limits import CONNECTIONS_MAX, SHUTDOWN_WAIT_MS
+from edgeemu.limits import CONNECTIONS_MAX, LISTEN_BACKLOG, SHUTDOWN_WAIT_MS
 from edgeemu.rng import draw_token
 
-_BACKLOG = 2_048
 _LOG = logging.getLogger("edgeemu")
 
 KeepCurrent = Callable[[Emulator, asyncio.Event], Awaitable[None]]
@@ -98,6 +97,9 @@ async def serve(
     try:
         # The lock on the state comes first: the note must never replace a living server's.
         emulator = await Emulator.open(config, options, load=False)
+    except EdgeemuError as error:
+        bound.close()
+        raise name_server(error, folder) from None
     except BaseException:
         bound.close()
         raise
@@ -149,7 +151,7 @@ class _Server:
                 self._check_alone()
                 write_server_info(self._state_dir, info)
                 try:
-                    bound.listen(_BACKLOG)
+                    bound.listen(LISTEN_BACKLOG)
                 except OSError as error:
                     raise bind_error(error, host, info.port, self._state_dir) from None
                 emulator.load()
@@ -182,12 +184,8 @@ class _Server:
         target = RemoteTarget(other)
         if target.answers():
             target.close()
-            raise EdgeemuError(
-                Code.STATE_IN_USE,
-                what=f"another server uses the state folder `{self._state_dir}`",
-                why=f"process {other.pid} serves this project at {other.url}",
-                fix="stop that process, or use another folder: edgeemu dev --state-dir DIR",
-            )
+            what = f"another server uses the state folder `{self._state_dir}`"
+            raise runs_already(Code.STATE_IN_USE, what, other)
 
     # --- stopping --------------------------------------------------------------------------
 
@@ -275,7 +273,7 @@ def _make_uvicorn(app: App, ready: Callable[[], None]) -> Any:
         proxy_headers=False,
         server_header=False,
         limit_concurrency=CONNECTIONS_MAX,
-        backlog=_BACKLOG,
+        backlog=LISTEN_BACKLOG,
         timeout_graceful_shutdown=SHUTDOWN_WAIT_MS // 1_000,
     )
     return Server(settings)

@@ -105,11 +105,14 @@ def read_server_info(state_dir: Path) -> ServerInfo | None:
     try:
         fields = json.loads((state_dir / SERVER_FILE).read_text(encoding="ascii"))
         info = ServerInfo(fields["pid"], fields["port"], fields["host"], fields["token"])
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     kinds = (int, int, str, str)
     values = (info.pid, info.port, info.host, info.token)
     if not all(type(value) is kind for value, kind in zip(values, kinds, strict=True)):
+        return None
+    text = info.host + info.token
+    if not text.isascii() or not text.isprintable():  # It would not fit into a request.
         return None
     return info if _lives(info.pid) else None
 

@@ -4,11 +4,17 @@ from typing import Annotated
 
 import typer
 
-from edgeemu.cli import complete, render
+from edgeemu.cli import complete
 from edgeemu.cli.calls import Actor
 from edgeemu.cli.commands import Run, command, group
+from edgeemu.cli.missing import full_name
 from edgeemu.cli.words import actor_lines, actor_table
 from edgeemu.errors import Code, EdgeemuError
+
+_NO_MEMORY = (
+    "no server runs, so every command makes its instances anew from storage and drops them at its "
+    "end; with `edgeemu dev` they stay in memory"
+)
 
 app = group("Instances.")
 actors = group("List the instances of the actors, and look at one.")
@@ -32,7 +38,14 @@ def list_actors(
 @command(actors, "show")
 def show_actor(run: Run, actor: Actor) -> None:
     """Show one instance: state, alarm, size, last turn and last error."""
-    run.show(run.perform("actors.show", actor=actor), actor_lines)
+    with run.target() as target:
+        found = target.perform("actors.show", {"actor": actor})
+        waits = None
+        if found["state"] == "running" and not run.as_json:
+            waiting = target.perform("status", {})["waiting"]
+            own = (turn["where"] for turn in waiting if turn["actor"] == found["actor"])
+            waits = next(own, None)
+    run.show(found, lambda shown: actor_lines(shown, waits))
 
 
 @command(app, "evict")
@@ -55,10 +68,11 @@ def evict(
             why="it drops one instance, or every one",
             fix="write `edgeemu evict Type/name` or `edgeemu evict --all`",
         )
-    found = run.perform("evict", actor=actor, crash=crash)
-    if run.as_json:
-        render.data(found)
-        return
-    render.lines(f"evicted {name}" for name in found["evicted"])
-    if not found["evicted"]:
-        run.note("nothing was in memory" if all else f"{actor} was not in memory")
+    with run.target() as target:
+        found = target.perform("evict", {"actor": actor, "crash": crash})
+        if not found["evicted"]:
+            who = "nothing" if actor is None or run.as_json else full_name(target, actor)[0]
+            run.note(f"{who} was not in memory" if actor else "nothing was in memory")
+            if not target.is_server:
+                run.note(_NO_MEMORY)
+    run.show(found, lambda shown: [f"evicted {name}" for name in shown["evicted"]])

@@ -1,21 +1,23 @@
 """`alarms`: what is due and when, and every way to move it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from edgeemu.cli import render
 from edgeemu.cli.calls import Actor
 from edgeemu.cli.commands import Run, command, group
-from edgeemu.cli.journal import entry_lines, when
+from edgeemu.cli.journal import entry_lines
+from edgeemu.cli.journal import when as left_words
+from edgeemu.cli.missing import note_missing
 from edgeemu.cli.render import Line
-from edgeemu.cli.values import is_instant, parse_when
+from edgeemu.cli.values import ask_instant
 from edgeemu.cli.words import alarm_table, fired_lines
-from edgeemu.errors import ExitStatus
+from edgeemu.errors import Code, EdgeemuError, ExitStatus
 
 app = group("See what is due and why, fire it, make it fail, move it.")
 
-How = Literal["throw", "timeout", "crash-before-commit", "crash-after-commit"]
+HOWS = ("throw", "timeout", "crash-before-commit", "crash-after-commit")
 
 
 @command(app, "list")
@@ -49,10 +51,25 @@ def fail_alarm(
     error: Annotated[
         str | None, typer.Option("--error", metavar="MSG", help="The message of the error.")
     ] = None,
-    how: Annotated[How, typer.Option("--how", help="In which way they fail.")] = "throw",
+    how: Annotated[
+        str,
+        typer.Option(
+            "--how",
+            metavar="HOW",
+            help=f"In which way they fail: {', '.join(HOWS)}.",
+            autocompletion=lambda: list(HOWS),
+        ),
+    ] = "throw",
     now: Annotated[bool, typer.Option("--now", help="Deliver the alarm at once, too.")] = False,
 ) -> int:
     """Make the next deliveries of an instance's alarm fail."""
+    if how not in HOWS:
+        raise EdgeemuError(
+            Code.USAGE,
+            what=f"a delivery cannot fail in the way `{how}`",
+            why=f"--how is one of: {', '.join(HOWS)}",
+            fix="give one of these, or leave --how out for an error that the handler throws",
+        )
     given = {} if error is None else {"error": error}
     found = run.perform("alarms.fail", actor=actor, times=times, how=how, now=now, **given)
     if now:
@@ -60,6 +77,8 @@ def fail_alarm(
 
     def words(plan: dict[str, Any]) -> list[Line]:
         count = plan["times"]
+        if not count:
+            return [f"no delivery to {plan['actor']} is planned to fail any more"]
         which = "next delivery" if count == 1 else f"next {count} deliveries"
         return [f"the {which} to {plan['actor']} will fail ({plan['how']}: {plan['error']})"]
 
@@ -77,14 +96,18 @@ def set_alarm(
 ) -> None:
     """Set the alarm of an instance from outside; the instance is not woken."""
     with run.target() as target:
-        now_ms = 0 if is_instant(when) else int(target.perform("clock.read", {})["now_ms"])
-        when_ms = parse_when(when, now_ms)
+        when_ms = ask_instant(target, when)
         found = target.perform("alarms.set", {"actor": actor, "when_ms": when_ms})
-    run.show(found, lambda alarm: [_set_words(alarm)] if alarm else [])
+    # With a clock that runs, a part of the time that was typed has passed by now.
+    typed = when.strip().startswith("+")
+    left = f"in {when.strip()[1:]}" if typed and found else None
+    run.show(found, lambda alarm: [_set_words(alarm, left)] if alarm else [])
 
 
-def _set_words(alarm: dict[str, Any]) -> Line:
-    return f"{alarm['actor']} is due at {alarm['due_at']} ({when(alarm['due_in_ms'])})"
+def _set_words(alarm: dict[str, Any], left: str | None) -> Line:
+    return (
+        f"{alarm['actor']} is due at {alarm['due_at']} ({left or left_words(alarm['due_in_ms'])})"
+    )
 
 
 @command(app, "clear")
@@ -98,16 +121,21 @@ def clear_alarm(run: Run, actor: Actor) -> None:
 @command(app, "history")
 def show_history(run: Run, actor: Actor) -> None:
     """Tell what became of the alarms of an instance: each set, delivery, retry and give-up."""
-    found = run.perform("alarms.history", actor=actor)
-    if not found:
-        run.note(f"{actor} never had an alarm")
+    with run.target() as target:
+        found = target.perform("alarms.history", {"actor": actor})
+        if not found:
+            note_missing(run, target, actor, "{} never had an alarm")
     run.show(found, lambda entries: [line for entry in entries for line in entry_lines(entry)])
 
 
 @command(app, "why")
 def explain_alarm(run: Run, actor: Actor) -> None:
     """Explain in words why the alarm of an instance did or did not fire."""
-    run.show(run.perform("alarms.why", actor=actor), list)
+    with run.target() as target:
+        found = target.perform("alarms.why", {"actor": actor})
+        if len(found) <= 1:
+            note_missing(run, target, actor)
+    run.show(found, list)
 
 
 def _show_fired(run: Run, fired: dict[str, Any]) -> int:

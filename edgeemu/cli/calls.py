@@ -1,5 +1,6 @@
 """`call` and `fetch`: one method of one instance, and one request through the function in front."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +9,7 @@ from edgeemu.cli import complete, render
 from edgeemu.cli.commands import Run, command, group
 from edgeemu.cli.values import parse_value, read_source
 from edgeemu.cli.words import value_text
-from edgeemu.errors import Code, EdgeemuError
+from edgeemu.errors import Code, EdgeemuError, error_from_json
 
 app = group("Calls and requests.")
 
@@ -90,12 +91,18 @@ def fetch(
         body=b64encode(body).decode(),
     )
     content = b64decode(response["body"])
+    failed = error_from_json(response)
+    if failed is not None:
+        # The caller of the project sees a response that hides it; whoever develops it must not.
+        render.error(failed, as_json=False)
     if run.as_json:
         shown = {"status": response["status"], "headers": response["headers"]}
         render.data({**shown, "body": _body_json(content)})
         return
     render.talk(_status_line(response["status"]))
     render.raw(content)
+    if content and not content.endswith(b"\n") and sys.stdout.isatty():
+        render.raw(b"\n")
 
 
 def _header(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from edgeemu.cli.commands import Run, command, group, runner_of
-from edgeemu.cli.values import parse_advance
+from edgeemu.cli.values import ask_instant, parse_advance
 from edgeemu.cli.words import clock_lines
 
 app = group(
@@ -56,13 +56,17 @@ def advance(
 def set_clock(
     run: Run,
     instant: Annotated[
-        str, typer.Argument(metavar="INSTANT", help="ISO 8601, or milliseconds since the epoch.")
+        str,
+        typer.Argument(
+            metavar="INSTANT",
+            help="ISO 8601, milliseconds since the epoch, or +5m for five minutes from now.",
+        ),
     ],
 ) -> None:
     """Jump to an instant: forward, what is overdue then fires; back, nothing fires twice."""
-    from edgeemu.units import parse_instant
-
-    _perform(run, "clock.set", instant_ms=parse_instant(instant))
+    with run.target() as target:
+        instant_ms = ask_instant(target, instant)
+        run.show(target.perform("clock.set", {"instant_ms": instant_ms}), clock_lines)
 
 
 @command(app, "rate")

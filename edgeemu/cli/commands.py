@@ -43,6 +43,9 @@ StateDirOption = Annotated[
         help=f"Where the state is kept; otherwise ${ENV_STATE_DIR}, or .edgeemu in the project.",
     ),
 ]
+NOTE_STYLES = {"note": "warn", "warning": "warn", "failed": "bad"}
+"""How the word in front of a note of an operation looks."""
+
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document, errors included.")
 ]
@@ -132,6 +135,7 @@ class Run:
         from edgeemu.api.client import open_target
 
         target = open_target(self.root, self.state_dir)
+        target.on_note = self._tell
         try:
             yield target
         finally:
@@ -148,6 +152,13 @@ class Run:
             render.data(value)
         else:
             render.lines(words(value))
+
+    def _tell(self, note: dict[str, str]) -> None:
+        """Tell a note of an operation. What failed in a move is no news to who asked for JSON."""
+        level = note["level"]
+        if level == "failed" and self.as_json:
+            return
+        render.talk([(f"{level}:", NOTE_STYLES.get(level, "warn")), f" {note['text']}"])
 
     def note(self, *found: Line) -> None:
         """Tell something that is no data; with `--json` nothing is told."""

@@ -12,8 +12,10 @@ from edgeemu.units import format_duration, format_instant
 
 ACTOR_COLUMNS = 18
 """Columns that the name of an instance gets; a longer one moves the rest of its line."""
-TURN_COLUMNS = 18
+TURN_COLUMNS = 22
 """Columns that the turn gets."""
+LATE_MS = 1_000
+"""How late an alarm is delivered before its line says so; an emulated one is late by design."""
 TIME_COLUMNS = 24
 """Columns of an instant with milliseconds."""
 
@@ -46,16 +48,22 @@ def _note(entry: Fields, *pieces: Piece) -> list[Line]:
 
 
 def turn_name(entry: Fields) -> str:
-    """What a turn did, in a few words: `call touch`, `alarm #0`, `fetch GET /`."""
+    """What a turn did, in a few words: `call touch`, `alarm (attempt 1 of 4)`, `fetch GET /`."""
     kind = entry["kind"]
     method = entry.get("method")
     if kind == "alarm":
-        return f"alarm #{entry.get('retry_count', 0)}"
+        attempt = attempt_words(entry.get("retry_count", 0), entry.get("attempts_max"))
+        return f"alarm ({attempt})"
     if kind == "front":
         verb, _, url = str(method or "").partition(" ")
         path = "/" + url.partition("://")[2].partition("/")[2] if "://" in url else url
         return f"fetch {verb} {path}"
     return f"{kind} {method}" if method else str(kind)
+
+
+def attempt_words(retry_count: int, attempts_max: int | None = None) -> str:
+    """Which attempt a delivery is, counted from 1 as people do: `attempt 2 of 4`."""
+    return f"attempt {retry_count + 1}" + (f" of {attempts_max}" if attempts_max else "")
 
 
 def _turn(entry: Fields) -> list[Line]:
@@ -70,6 +78,8 @@ def _turn(entry: Fields) -> list[Line]:
         pieces.append((f"  from {entry['cause']}", "dim"))
     else:
         pieces.append((f"  {took}", "dim"))
+    if entry.get("late_ms", 0) > LATE_MS:
+        pieces.append((f"  {rounded(entry['late_ms'])} late", "warn"))
     found: list[Line] = [[*_head(entry), *pieces]]
     error = entry.get("error")
     if error:
@@ -105,7 +115,7 @@ def _alarm_cleared(entry: Fields) -> list[Line]:
 
 def _alarm_retry(entry: Fields) -> list[Line]:
     due_ms = entry["next_attempt_at_ms"]
-    text = f"  attempt #{entry['retry_count']} of {entry['attempts_max']} is due at"
+    text = f"  {attempt_words(entry['retry_count'], entry['attempts_max'])} is due at"
     text += f" {format_instant(due_ms)} ({when(due_ms - entry['now_ms'])})"
     if not entry.get("counted", True):
         text += ", not counted"
@@ -124,6 +134,8 @@ def _alarm_stale(entry: Fields) -> list[Line]:
 
 def _fault_planned(entry: Fields) -> list[Line]:
     count = entry["times"]
+    if not count:
+        return _note(entry, "no delivery is planned to fail any more")
     which = "the next delivery fails" if count == 1 else f"the next {count} deliveries fail"
     return _note(entry, ("PLANNED", "warn"), f"  {which} ({entry['how']}: {entry['message']})")
 
@@ -182,6 +194,11 @@ def _print_of_actor(entry: Fields) -> list[Line]:
     return _note(entry, str(entry.get("text", "")))
 
 
+def _gap(entry: Fields) -> list[Line]:
+    text = f"  {entry['missed']} entries before this are gone: the journal keeps the newest ones"
+    return _note(entry, ("GAP", "warn"), text)
+
+
 def _other(entry: Fields) -> list[Line]:
     return _note(entry, str(entry["kind"]))
 
@@ -228,4 +245,5 @@ _WRITERS: dict[str, Callable[[Fields], list[Line]]] = {
     "reload_failed": _reload_failed,
     "warning": _warning,
     "print": _print_of_actor,
+    "gap": _gap,
 }

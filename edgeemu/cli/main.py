@@ -7,13 +7,18 @@ who did not ask for one.
 
 import os
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from edgeemu.errors import Code, EdgeemuError, ExitStatus
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells have it."""
+
+_THREAD_WAIT_SECONDS = 1.0
+"""What threads get to end by themselves once the command is over."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,7 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    args = list(sys.argv[1:] if argv is None else argv)
+    if argv is not None:
+        return _main(list(argv))
+    status = _main(sys.argv[1:])
+    _leave_threads(status)
+    return status
+
+
+def _main(args: list[str]) -> int:
     if args in (["--version"], ["-V"]):
         return _print_version()
     try:
@@ -38,6 +50,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else 0
     except Exception as error:
         return _fail(_bug(error), args)
+
+
+def _leave_threads(status: int) -> None:
+    """End the process although a thread of actor code goes on: Python would wait for it forever."""
+    here = threading.current_thread()
+    left = [each for each in threading.enumerate() if each is not here and not each.daemon]
+    try:
+        for thread in left:
+            thread.join(_THREAD_WAIT_SECONDS / len(left))
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    if any(thread.is_alive() for thread in left):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
 
 
 def _print_version() -> int:

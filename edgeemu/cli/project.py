@@ -1,13 +1,13 @@
 """`new` and `check`: starting a project, and looking it over without starting anything."""
 
 import sys
-from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgeemu.cli.advise import review
 from edgeemu.cli.commands import Run, command, group
 from edgeemu.cli.render import Line, Piece
 from edgeemu.cli.suggest import example_call
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from edgeemu.config import Config
 
 app = group("Projects.")
-
-_SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "tests"}
 
 
 @command(app, "new", common=["as_json"])
@@ -112,56 +110,34 @@ def check(run: Run) -> None:
     config = load_config(run.root)
     # Modules of the project may print while they load, and stdout is for our data.
     with redirect_stdout(sys.stderr):
-        _load_project(config)
-    advice = [_advice_json(found) for found in _review(config)]
+        warnings = _load_project(config)
+    advice = [_advice_json(found) for found in review(config)]
     types = sorted({actor.type for actor in config.actors})
-    result = {"ok": True, "actors": types, "advice": advice, "warnings": [*config.warnings]}
+    result = {"ok": True, "actors": types, "advice": advice, "warnings": warnings}
     run.show(result, lambda _: _check_lines(result))
     listed = ", ".join(types) or "none"
     found = f"{count(len(advice), 'piece')} of advice" if advice else "no advice"
     run.note([("ok", "good"), f": the project loads; actors: {listed}; {found}"])
 
 
-def _load_project(config: "Config") -> None:
+def _load_project(config: "Config") -> list[str]:
+    """Load the project as a server would; what it is warned of.
+
+    Raises:
+        EdgeemuError: when it does not load.
+    """
     import asyncio
 
     from edgeemu.emulator import Emulator, Options, new_loop
 
-    async def load() -> None:
+    async def load() -> list[str]:
         emulator = await Emulator.open(config, Options(seed=0))
+        entries = [entry for entry in emulator.journal() if entry["kind"] == "warning"]
         await emulator.close()
+        return [str(entry["message"]) for entry in entries]
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(load())
-
-
-def _review(config: "Config") -> Iterator[Any]:
-    from edgeemu.advice import review_source
-
-    for file in _project_modules(config):
-        text = file.read_text("utf-8", "replace")
-        yield from review_source(file.relative_to(config.root), text)
-
-
-def _project_modules(config: "Config") -> list[Path]:
-    """The Python files in the folders of `main` and the actors, without tests and environments."""
-    starts = {config.main_path, *(actor.module_path for actor in config.actors)}
-    found: set[Path] = set(starts)
-    for folder in {start.parent for start in starts}:
-        found.update(_python_files(folder))
-    return sorted(found)
-
-
-def _python_files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
-        if path.is_dir():
-            skipped = path.name in _SKIPPED_FOLDERS or (path / "pyvenv.cfg").exists()
-            if not skipped and not path.is_symlink():
-                yield from _python_files(path)
-        elif path.suffix == ".py" and not path.name.startswith(("test_", "conftest.")):
-            yield path
+        return runner.run(load())
 
 
 def _advice_json(found: Any) -> dict[str, Any]:

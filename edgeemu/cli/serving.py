@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,12 @@ from edgeemu.cli import render
 from edgeemu.cli.journal import entry_lines, mode_words
 from edgeemu.cli.render import Line
 from edgeemu.core.journal import Recorded
+from edgeemu.errors import EdgeemuError
 
 if TYPE_CHECKING:
     from edgeemu.api.server import Running
     from edgeemu.config import Config
     from edgeemu.emulator import Emulator, Options
-    from edgeemu.errors import EdgeemuError
     from edgeemu.reload import Reloaded
 
 
@@ -32,6 +32,7 @@ class LiveLog:
         self._held: list[Recorded] | None = []
         self._emulator: Emulator | None = None
         self._failed: EdgeemuError | None = None
+        self._advising: set[asyncio.Future[list[Line]]] = set()
 
     def ready(self, running: "Running") -> None:
         """Show the banner, and then what happened before the server accepted."""
@@ -40,6 +41,7 @@ class LiveLog:
         held, self._held = self._held or [], None
         if held:
             self.entries(held)
+        self._advise(None)
 
     def entries(self, recorded: list[Recorded]) -> None:
         """Show a batch of journal entries, and the error that still waits to be mended."""
@@ -62,14 +64,39 @@ class LiveLog:
         return [[("OLD CODE", "bad"), f"  still serving, because {error.what}"]] if turns else []
 
     def reloaded(self, reloaded: "Reloaded") -> None:
-        """Say which changed settings wait for a restart."""
+        """Say which changed settings wait for a restart, and what is risky in changed files."""
+        if reloaded.error is None:
+            self._advise(reloaded.files)
         if reloaded.restart:
             keys = ", ".join(f"`{key}`" for key in reloaded.restart)
             render.talk([("note:", "warn"), f" {keys} counts when `edgeemu dev` starts again"])
 
+    def _advise(self, files: Sequence[str] | None) -> None:
+        """Show advice on files, or on all; reading them takes time, so a thread does it."""
+        if self._emulator is None:
+            return
+        config = self._emulator.config
+        found = asyncio.get_running_loop().run_in_executor(None, _advice_on, config, files)
+        self._advising.add(found)
+        found.add_done_callback(self._show_advice)
+
+    def _show_advice(self, found: "asyncio.Future[list[Line]]") -> None:
+        self._advising.discard(found)
+        if not found.cancelled():
+            render.talk(*found.result())
+
     def stopping(self) -> None:
         """Say that the first Ctrl-C was seen."""
         render.talk("", "stopping; Ctrl-C once more stops at once")
+
+
+def _advice_on(config: "Config", files: Sequence[str] | None) -> list[Line]:
+    from edgeemu.cli.advise import advice_lines, review
+
+    try:
+        return advice_lines([*review(config, files)])
+    except OSError:
+        return []  # A file went away meanwhile; the reload that follows looks again.
 
 
 def banner(running: "Running", state_text: str) -> list[Line]:
@@ -155,9 +182,13 @@ def serve_project(
 
 
 def _start_over(state_dir: Path) -> None:
+    from edgeemu.api.ports import name_server
     from edgeemu.emulator.fresh import clear_state
 
-    deleted = clear_state(state_dir)
+    try:
+        deleted = clear_state(state_dir)
+    except EdgeemuError as error:
+        raise name_server(error, state_dir) from None
     if deleted:
         render.talk(f"starting over: deleted {', '.join(deleted)} in {state_dir}")
 

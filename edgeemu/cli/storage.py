@@ -7,6 +7,7 @@ import typer
 from edgeemu.cli import complete, render
 from edgeemu.cli.calls import Actor
 from edgeemu.cli.commands import Run, command, group
+from edgeemu.cli.missing import note_missing
 from edgeemu.cli.values import parse_value, read_document
 from edgeemu.cli.words import count, storage_table, value_text
 
@@ -29,9 +30,11 @@ def list_keys(
     ] = "",
 ) -> None:
     """List the keys of an instance with their values."""
-    found = run.perform("storage.list", actor=actor, prefix=prefix)
-    if not found:
-        run.note(f"{actor} has no keys" + (f" that begin with `{prefix}`" if prefix else ""))
+    with run.target() as target:
+        found = target.perform("storage.list", {"actor": actor, "prefix": prefix})
+        if not found:
+            begin = f" that begin with `{prefix}`" if prefix else ""
+            note_missing(run, target, actor, "{} has no keys" + begin)
     run.show(found, storage_table)
 
 

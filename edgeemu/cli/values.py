@@ -4,12 +4,13 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from edgeemu.errors import Code, EdgeemuError
+from edgeemu.limits import INTEGER_MAX
 
-INTEGER_MAX = 2**53 - 1
-"""The largest integer that is a number; a larger one travels as a big integer (spec section 18)."""
+if TYPE_CHECKING:
+    from edgeemu.api.client import Target
 
 
 def parse_value(text: str) -> tuple[Any, str | None]:
@@ -129,6 +130,16 @@ def parse_when(text: str, now_ms: int) -> int:
         return parse_instant(text)
     except EdgeemuError as error:
         raise _with_fix(error, f"{error.fix}, or +5m for five minutes from now") from None
+
+
+def ask_instant(target: "Target", text: str) -> int:
+    """An instant that was typed, with the present asked for where it is told from there; in ms.
+
+    Raises:
+        EdgeemuError: as `parse_when`.
+    """
+    now_ms = 0 if is_instant(text) else int(target.perform("clock.read", {})["now_ms"])
+    return parse_when(text, now_ms)
 
 
 def parse_since(text: str, now_ms: int) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from edgeemu.cli.journal import OUTCOMES, error_lines, mode_words, when
+from edgeemu.cli.journal import OUTCOMES, attempt_words, error_lines, mode_words, turn_name, when
 from edgeemu.cli.render import Line, Piece, json_text, visible
 from edgeemu.units import format_duration, format_instant
 
@@ -61,26 +61,41 @@ def clock_lines(clock: Fields) -> list[Line]:
 
 
 def alarm_table(alarms: Sequence[Fields]) -> list[Line]:
-    """Alarms, soonest first."""
+    """Alarms, soonest first; then those that have ended, newest first, in a column of their own.
+
+    An alarm that is retried is due when its next attempt is.
+    """
     if not alarms:
         return []
-    styles = {"retrying": "warn", "given_up": "bad"}
+    pending = [alarm for alarm in alarms if "ended_at_ms" not in alarm]
+    ended = [alarm for alarm in alarms if "ended_at_ms" in alarm]
+    ended.sort(key=lambda alarm: alarm["ended_at_ms"], reverse=True)
+    heads = ["ACTOR", "DUE", "IN", "STATE", "NEXT", *(["ENDED"] if ended else []), "SET BY"]
     rows: list[list[Piece]] = []
-    for alarm in alarms:
-        state = alarm["state"].replace("_", " ")
-        style = styles.get(alarm["state"])
-        left = alarm["due_in_ms"]
-        rows.append(
-            [
-                alarm["actor"],
-                alarm["due_at"],
-                "-" if left is None else when(left).removeprefix("in "),
-                (state, style) if style else state,
-                f"{alarm['attempt']} of {alarm['attempts_max']}",
-                alarm["set_by"] or "-",
-            ]
-        )
-    return table(["ACTOR", "DUE", "IN", "STATE", "ATTEMPT", "SET BY"], rows)
+    for alarm in [*pending, *ended]:
+        row = [alarm["actor"], due_at(alarm), *_alarm_state(alarm)]
+        if ended:
+            at_ms = alarm.get("ended_at_ms")
+            row.append("-" if at_ms is None else format_instant(at_ms))
+        rows.append([*row, alarm["set_by"] or "-"])
+    return table(heads, rows)
+
+
+def due_at(alarm: Fields) -> str:
+    """When an alarm is due, or its next attempt."""
+    next_ms = alarm["next_attempt_at_ms"]
+    return str(alarm["due_at"]) if next_ms is None else format_instant(next_ms)
+
+
+def _alarm_state(alarm: Fields) -> list[Piece]:
+    """How far off an alarm is, its state, and which attempt comes next."""
+    state = alarm["state"].replace("_", " ")
+    if alarm["due_in_ms"] is None:
+        after = f" after {alarm['attempt']}" if alarm["attempt"] > 1 else ""
+        return ["-", (f"{state}{after}", "bad" if state == "given up" else ""), "-"]
+    left = when(alarm["due_in_ms"]).removeprefix("in ")
+    following = f"{alarm['attempt'] + 1} of {alarm['attempts_max']}"
+    return [left, (state, "warn" if state == "retrying" else ""), following]
 
 
 def fired_lines(fired: Fields) -> list[Line]:
@@ -88,7 +103,7 @@ def fired_lines(fired: Fields) -> list[Line]:
     word, style = OUTCOMES.get(fired["outcome"], (fired["outcome"], ""))
     took = format_duration(fired["duration_ms"])
     head: Line = [
-        f"{fired['actor']}  alarm #{fired['retry_count']}  ",
+        f"{fired['actor']}  alarm ({attempt_words(fired['retry_count'])})  ",
         (word, style),
         f"  {took} of emulated time",
     ]
@@ -100,7 +115,8 @@ def fired_lines(fired: Fields) -> list[Line]:
         found.append([("GAVE UP", "bad"), f"  after {count(fired['attempts'], 'attempt')}"])
     elif following:
         due = format_instant(following["due_at_ms"])
-        retried = f"attempt #{following['attempt']}" if following["attempt"] else "the next alarm"
+        attempt = following["attempt"]
+        retried = attempt_words(attempt) if attempt else "the next alarm"
         found.append(f"{retried} is due at {due}")
     return found
 
@@ -117,7 +133,7 @@ def actor_table(actors: Sequence[Fields]) -> list[Line]:
             [
                 actor["actor"],
                 (state, "bad") if state == "broken" else state,
-                actor["alarm"]["due_at"] if actor["alarm"] else "-",
+                due_at(actor["alarm"]) if actor["alarm"] else "-",
                 str(actor["keys"]),
                 str(actor["bytes"]),
                 _turn_words(last) if last else "-",
@@ -126,13 +142,20 @@ def actor_table(actors: Sequence[Fields]) -> list[Line]:
     return table(["ACTOR", "STATE", "ALARM DUE", "KEYS", "BYTES", "LAST TURN"], rows)
 
 
-def actor_lines(actor: Fields) -> list[Line]:
-    """One instance, a line for each thing known of it."""
+def actor_lines(actor: Fields, waits_at: str | None = None) -> list[Line]:
+    """One instance, a line for each thing known of it.
+
+    Args:
+        actor: as `actors show --json` has it.
+        waits_at: the `file:line` at which its turn waits, if one does.
+    """
     alarm, error = actor["alarm"], actor["last_error"]
-    facts: list[tuple[str, str]] = [("state", actor["state"])]
+    waits = f", waits at {waits_at}" if waits_at else ""
+    facts: list[tuple[str, str]] = [("state", f"{actor['state']}{waits}")]
     if alarm:
-        text = f"due {alarm['due_at']} ({when(alarm['due_in_ms'])}), {alarm['state']}, attempt "
-        text += f"{alarm['attempt']} of {alarm['attempts_max']}, set by {alarm['set_by']}"
+        text = f"due {due_at(alarm)} ({when(alarm['due_in_ms'])}), {alarm['state']}, next is "
+        text += attempt_words(alarm["attempt"], alarm["attempts_max"])
+        text += f", set by {alarm['set_by']}"
         facts.append(("alarm", text))
     else:
         facts.append(("alarm", "none"))
@@ -151,8 +174,6 @@ def actor_lines(actor: Fields) -> list[Line]:
 
 
 def _turn_words(turn: Fields) -> str:
-    from edgeemu.cli.journal import turn_name
-
     word, _ = OUTCOMES.get(turn["outcome"], (turn["outcome"], ""))
     return f"{turn_name(turn)}, {word}, at {format_instant(turn['at_ms'])}"
 

@@ -86,15 +86,19 @@ def start_delivery(row: InstanceRow, now_ms: int) -> InstanceRow:
 
 def end_delivered(row: InstanceRow, delivered: Alarm, moment: Moment) -> InstanceRow:
     """The row after a delivery that succeeded and left the alarm alone: it is spent."""
-    past = PastAlarm(
-        state=PastAlarmState.DONE,
+    return replace(row, alarm=None, past_alarm=_past(delivered, PastAlarmState.DONE, moment))
+
+
+def _past(delivered: Alarm, state: PastAlarmState, moment: Moment) -> PastAlarm:
+    """What is remembered of an alarm whose last delivery has ended."""
+    return PastAlarm(
+        state=state,
         due_at_ms=delivered.due_at_ms,
         attempts=delivered.retry_count + 1,
         ended_at_ms=moment.now_ms,
         set_at_ms=delivered.set_at_ms,
         set_by=delivered.set_by,
     )
-    return replace(row, alarm=None, past_alarm=past)
 
 
 def end_failed(
@@ -118,14 +122,7 @@ def end_failed(
         jitter=jitter,
     )
     if next_ms is None:
-        past = PastAlarm(
-            state=PastAlarmState.GIVEN_UP,
-            due_at_ms=delivered.due_at_ms,
-            attempts=delivered.retry_count + 1,
-            ended_at_ms=moment.now_ms,
-            set_at_ms=delivered.set_at_ms,
-            set_by=delivered.set_by,
-        )
+        past = _past(delivered, PastAlarmState.GIVEN_UP, moment)
         data = {"due_at_ms": past.due_at_ms, "attempts": past.attempts, "set_by": past.set_by}
         return replace(row, alarm=None, past_alarm=past), (Kind.ALARM_GIVEN_UP, data)
     alarm = replace(

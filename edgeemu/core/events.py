@@ -183,6 +183,7 @@ class EvictRequested:
     now_ms: int
     instance: InstanceId
     crash: bool = False
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,11 +267,14 @@ class AlarmOutcome:
         retry_count: of the delivery.
         gave_up: whether the alarm is deleted for good after a failure.
         next: the alarm that is pending now.
+        started_at_ms, ended_at_ms: of the delivery, in emulated time.
     """
 
     retry_count: int
     gave_up: bool
     next: Alarm | None
+    started_at_ms: int
+    ended_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)

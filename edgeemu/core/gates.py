@@ -33,3 +33,14 @@ def is_still_due(instance: Instance, turn: Turn, now_ms: int) -> bool:
 def needs_object(turn: Turn) -> bool:
     """Whether the turn runs the actor's code, so that the instance has to be in memory."""
     return turn.kind is not TurnKind.EDIT
+
+
+def budgets_ms(profile: Profile) -> dict[TurnKind, int | None]:
+    """How long a turn of each kind may take, in virtual ms; a change from outside has no budget."""
+    return {
+        TurnKind.INIT: profile.init_timeout_ms,
+        TurnKind.CALL: profile.call_timeout_ms,
+        TurnKind.FETCH: profile.fetch_timeout_ms,
+        TurnKind.ALARM: profile.alarm_timeout_ms,
+        TurnKind.EDIT: None,
+    }

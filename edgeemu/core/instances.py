@@ -3,6 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from edgeemu.core.events import Ending, Event, Turn, TurnKind
 from edgeemu.core.rows import Alarm, Fault, InstanceRow
@@ -24,6 +25,13 @@ class Life(StrEnum):
     """The last activation failed; the next turn tries again (U20)."""
 
 
+class Drop(NamedTuple):
+    """Why an object leaves the memory, and who or what led to it."""
+
+    reason: str
+    cause: str
+
+
 @dataclass(slots=True)
 class Instance:
     """What the core knows of one instance.
@@ -33,7 +41,9 @@ class Instance:
         waiting: events that wait for the row.
         queue: turns that wait, in order of arrival.
         running: the turn whose code runs or whose commit is under way.
+        started_at_ms: when the running turn started.
         ending: how the running turn ended, while its commit is under way.
+        ended_at_ms: when it ended.
         resident: whether its object is in memory.
         delivering: the alarm that the running turn delivers.
         fault: the planned fault that the running turn meets.
@@ -49,12 +59,13 @@ class Instance:
     running: Turn | None = None
     started_at_ms: int = 0
     ending: Ending | None = None
+    ended_at_ms: int = 0
     resident: bool = False
     broken: bool = False
     delivering: Alarm | None = None
     fault: Fault | None = None
     alarm_queued: bool = False
-    drop: str | None = None
+    drop: Drop | None = None
     idle_since_ms: int = 0
 
     @property
@@ -75,14 +86,22 @@ class Instance:
             raise InvariantError(f"{self.id} is used before its row was read")
         return self.row
 
-    def check(self) -> None:
+    def check(self, *, delivers: bool, idles: bool) -> None:
         """Check what must hold after each step of the machine.
+
+        Args:
+            delivers: whether the machine counts it among those with an alarm turn.
+            idles: whether the machine counts it among the idle ones.
 
         Raises:
             InvariantError: naming the promise that is broken.
         """
         running = self.running
+        self._promise(delivers == self.alarm_queued, "the machine knows who has an alarm turn")
+        self._promise(not idles or self.resident, "only who is in memory can be idle")
         if running is None:
+            at_rest = self.resident and not self.queue and self.row is not None
+            self._promise(idles or not at_rest, "who is in memory and has nothing to do is idle")
             runs_alarm = False
             self._promise(self.ending is None, "an ending belongs to a running turn")
         else:

@@ -31,6 +31,8 @@ class Kind(StrEnum):
     RELOAD_FAILED = "reload_failed"
     WARNING = "warning"
     PRINT = "print"
+    GAP = "gap"
+    """It is not kept, but told in place of entries that are gone: the journal has a bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class Entry:
         now_ms: the emulated instant.
         instance: to whom, if to one instance.
         turn: in which turn, if in one.
-        cause: what led to it: `cli`, `http`, `test`, `turn 12`, `time`, `reload`.
+        cause: what led to it: `cli`, `http`, `test`, `turn 12`, `alarm of turn 12`, `time`,
+            `reload`, `fault`, `emulator`.
         data: what belongs to the kind, JSON-safe.
     """
 

@@ -40,7 +40,7 @@ from edgeemu.core.events import (
     TurnRequested,
     TurnWithdrawn,
 )
-from edgeemu.core.instances import Instance, Life
+from edgeemu.core.instances import Drop, Instance, Life
 from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.profile import Profile
 from edgeemu.core.rows import FaultHow, take_fault
@@ -82,13 +82,7 @@ class Machine:
         self.idle_eviction_ms = idle_eviction_ms
         self.evict_always = evict_always
         self.next_turn_id = turn_id
-        self._timeouts = {
-            TurnKind.INIT: profile.init_timeout_ms,
-            TurnKind.CALL: profile.call_timeout_ms,
-            TurnKind.FETCH: profile.fetch_timeout_ms,
-            TurnKind.ALARM: profile.alarm_timeout_ms,
-            TurnKind.EDIT: None,
-        }
+        self._budgets_ms = gates.budgets_ms(profile)
         self._jitter = jitter
         self._check = check
         self._instances: dict[InstanceId, Instance] = {}
@@ -116,8 +110,19 @@ class Machine:
             InvariantError: if a promise does not hold afterwards: a bug in edgeemu.
         """
         effects: Effects = []
+        owner = self._owner_of(event) if self._check else None
         self._handlers[type(event)](event, effects)
+        instance = None if owner is None else self._instances.get(owner)
+        if instance is not None:
+            instance.check(delivers=owner in self._delivering, idles=owner in self._idle)
         return effects
+
+    def _owner_of(self, event: Event) -> InstanceId | None:
+        """The instance that an event is about."""
+        if isinstance(event, TurnEnded | TurnCommitted | CommitFailed):
+            found = self._running.get(event.turn_id)
+            return None if found is None else found.id
+        return getattr(event, "instance", None)
 
     def reconfigure(self, *, lateness_ms: int, idle_eviction_ms: int | None) -> None:
         """Go by other settings from now on; alarms that are set already keep their instants."""
@@ -242,7 +247,6 @@ class Machine:
             self._end_init(instance, turn, ending, event.now_ms, out)
         else:
             self._end_turn(instance, turn, ending, event.now_ms, out)
-        self._verify(instance)
 
     def _on_turn_committed(self, event: TurnCommitted, out: Effects) -> None:
         instance = self._running.pop(event.turn_id)
@@ -258,11 +262,13 @@ class Machine:
                 retry_count=delivered.retry_count if delivered else 0,
                 gave_up=ending.outcome is not Outcome.SUCCEEDED and pending is None,
                 next=pending,
+                started_at_ms=instance.started_at_ms,
+                ended_at_ms=instance.ended_at_ms,
             )
         instance.running = instance.ending = instance.delivering = instance.fault = None
         out.append(Reply(turn, ending, outcome))
         if self.evict_always and turn.kind not in (TurnKind.INIT, TurnKind.EDIT):
-            instance.drop = instance.drop or "evict-always"
+            instance.drop = instance.drop or Drop("evict-always", f"turn {turn.id}")
         if instance.drop is not None:
             self._drop(instance, instance.drop, event.now_ms, out)
         if turn.kind is not TurnKind.EDIT:  # Looking after an instance does not keep it awake.
@@ -286,7 +292,7 @@ class Machine:
                 self._mark_alarm(instance, queued=False)
             out.append(Reply(waker, Ending(Outcome.FAILED, failure)))
         if instance.resident:
-            self._drop(instance, "commit failed", event.now_ms, out)
+            self._drop(instance, Drop("commit failed", f"turn {turn.id}"), event.now_ms, out)
         instance.row = None
         out.append(LoadInstance(instance.id))
 
@@ -296,10 +302,10 @@ class Machine:
             return
         if instance.running is None or instance.running.kind is TurnKind.EDIT:
             if instance.resident:
-                self._drop(instance, "evict", event.now_ms, out)
+                self._drop(instance, Drop("evict", event.cause), event.now_ms, out)
                 self._forget_if_unused(instance)
             return
-        instance.drop = "crash" if event.crash else "evict"
+        instance.drop = Drop("crash" if event.crash else "evict", event.cause)
         if event.crash and instance.ending is None:
             turn = instance.running
             out.append(StopTurn(turn))
@@ -314,15 +320,15 @@ class Machine:
             drop_at_ms = instance.idle_since_ms + self.idle_eviction_ms
             if drop_at_ms > event.now_ms:
                 return
-            self._drop(instance, "idle", drop_at_ms, out)
+            self._drop(instance, Drop("idle", "time"), drop_at_ms, out)
             self._forget_if_unused(instance)
 
     def _on_code_replaced(self, event: CodeReplaced, out: Effects) -> None:
         for instance in self.known():
             if instance.running is not None and instance.running.kind is not TurnKind.EDIT:
-                instance.drop = instance.drop or "reload"
+                instance.drop = instance.drop or Drop("reload", "reload")
             elif instance.resident:
-                self._drop(instance, "reload", event.now_ms, out)
+                self._drop(instance, Drop("reload", "reload"), event.now_ms, out)
                 self._forget_if_unused(instance)
 
     # --- starting --------------------------------------------------------------------------
@@ -335,11 +341,13 @@ class Machine:
                 instance.queue.popleft()
                 self._mark_alarm(instance, queued=False)
                 data = {"generation": turn.generation}
-                out.append(Record(Entry(Kind.ALARM_STALE, now_ms, instance.id, turn.id, data=data)))
+                stale = Entry(Kind.ALARM_STALE, now_ms, instance.id, turn.id, turn.cause, data)
+                out.append(Record(stale))
                 out.append(Refuse(turn, "its alarm was replaced or cleared before its turn came"))
                 continue
             if gates.needs_object(turn) and not instance.resident:
-                init = Turn(self.take_turn_id(), instance.id, TurnKind.INIT, cause=turn.kind.value)
+                cause = f"turn {turn.id}"
+                init = Turn(self.take_turn_id(), instance.id, TurnKind.INIT, cause=cause)
                 self._start(instance, init, now_ms, out)
             else:
                 instance.queue.popleft()
@@ -347,14 +355,13 @@ class Machine:
             break
         self._note_idleness(instance)
         self._forget_if_unused(instance)
-        self._verify(instance)
 
     def _start(self, instance: Instance, turn: Turn, now_ms: int, out: Effects) -> None:
         instance.running = turn
         instance.started_at_ms = now_ms
         self._running[turn.id] = instance
         if turn.kind is not TurnKind.ALARM:
-            out.append(StartTurn(turn, instance.stored.alarm, self._timeouts[turn.kind]))
+            out.append(StartTurn(turn, instance.stored.alarm, self._budgets_ms[turn.kind]))
             return
         alarm = instance.stored.alarm
         if alarm is None:
@@ -374,7 +381,7 @@ class Machine:
             StartTurn(
                 turn,
                 None,
-                self._timeouts[turn.kind],
+                self._budgets_ms[turn.kind],
                 retry_count=alarm.retry_count,
                 crash=fault.how if fault else None,
             )
@@ -395,7 +402,7 @@ class Machine:
         if succeeded:  # Nothing to keep, so the turn that woke the instance starts at once.
             self._running.pop(turn.id)
             instance.running = None
-            out.append(Record(records.turn_entry(instance, turn, ending, now_ms)))
+            out.append(Record(records.turn_entry(instance, turn, ending, now_ms, self.profile)))
             out.append(Reply(turn, ending))
             if instance.drop is not None:
                 self._drop(instance, instance.drop, now_ms, out)
@@ -404,7 +411,7 @@ class Machine:
         # The turn that woke the instance fails with it (U20); an alarm used up an attempt (U59).
         self._running.pop(turn.id)
         instance.running = None
-        out.append(Record(records.turn_entry(instance, turn, ending, now_ms)))
+        out.append(Record(records.turn_entry(instance, turn, ending, now_ms, self.profile)))
         out.append(Reply(turn, ending))
         out.append(DropInstance(instance.id, "init failed"))
         instance.drop = None
@@ -428,7 +435,7 @@ class Machine:
                 outcome=Outcome.CRASHED,
                 failure=Failure("ActorCrashedError", instance.fault.message),
             )
-            instance.drop = "crash"
+            instance.drop = Drop("crash", "fault")
         self._finish(instance, turn, ending, now_ms, keep=keep, out=out)
 
     def _finish(
@@ -443,6 +450,7 @@ class Machine:
     ) -> None:
         """Work out what the turn leaves behind, and have it committed."""
         instance.ending = ending
+        instance.ended_at_ms = now_ms
         delivered = instance.delivering
         row, note = alarms.after_turn(
             instance.stored,
@@ -457,7 +465,7 @@ class Machine:
             row = replace(row, faults=ending.faults)
         if row.created_at_ms is None:
             row = replace(row, created_at_ms=now_ms)
-        told = records.turn_entry(instance, turn, ending, now_ms)
+        told = records.turn_entry(instance, turn, ending, now_ms, self.profile)
         out.append(Record(told))
         instance.row = records.with_last_turn(row, turn, ending, told)
         if note is not None:
@@ -468,13 +476,13 @@ class Machine:
 
     # --- leaving the memory ----------------------------------------------------------------
 
-    def _drop(self, instance: Instance, reason: str, now_ms: int, out: Effects) -> None:
+    def _drop(self, instance: Instance, drop: Drop, now_ms: int, out: Effects) -> None:
         instance.drop = None
         instance.resident = False
         self._idle.pop(instance.id, None)
-        out.append(DropInstance(instance.id, reason))
-        data = {"reason": reason}
-        out.append(Record(Entry(Kind.EVICTED, now_ms, instance.id, cause=reason, data=data)))
+        out.append(DropInstance(instance.id, drop.reason))
+        data = {"reason": drop.reason}
+        out.append(Record(Entry(Kind.EVICTED, now_ms, instance.id, cause=drop.cause, data=data)))
 
     def _note_idleness(self, instance: Instance) -> None:
         """Keep the idle ones in the order in which they became so, which is that of their drops."""
@@ -488,7 +496,3 @@ class Machine:
         unused = instance.running is None and not instance.queue and not instance.waiting
         if unused and not instance.resident and not instance.broken:
             self._instances.pop(instance.id, None)
-
-    def _verify(self, instance: Instance) -> None:
-        if self._check:
-            instance.check()

@@ -6,10 +6,13 @@ from typing import Any
 from edgeemu.core.events import Ending, Turn, TurnKind
 from edgeemu.core.instances import Instance
 from edgeemu.core.journal import Entry, Kind
+from edgeemu.core.profile import Profile
 from edgeemu.core.rows import InstanceRow
 
 
-def turn_entry(instance: Instance, turn: Turn, ending: Ending, now_ms: int) -> Entry:
+def turn_entry(
+    instance: Instance, turn: Turn, ending: Ending, now_ms: int, profile: Profile
+) -> Entry:
     """The entry of a turn that ended at `now_ms`.
 
     Keys that begin with `real_` tell of real time: they differ between runs of one seed.
@@ -26,6 +29,7 @@ def turn_entry(instance: Instance, turn: Turn, ending: Ending, now_ms: int) -> E
     if delivered is not None:
         data["due_at_ms"] = delivered.due_at_ms
         data["retry_count"] = delivered.retry_count
+        data["attempts_max"] = profile.retry.attempts_max
         data["late_ms"] = instance.started_at_ms - delivered.eligible_at_ms
     failure = ending.failure
     if failure is not None:

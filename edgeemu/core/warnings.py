@@ -4,6 +4,7 @@ RUNTIME_WARNINGS: dict[str, str] = {
     "W_ALARM_SECONDS": "An alarm is set in seconds or to a delay; it wants epoch milliseconds.",
     "W_ALARM_NO_HANDLER": "An alarm was delivered to a class that has no `alarm` method.",
     "W_NOT_AWAITED": "A coroutine was called and not awaited, so it never ran.",
+    "W_TASK_FAILED": "A task that an actor started and did not await ended with an error.",
     "W_CALL_CYCLE": "A call waits, in the end, for itself, and can only end with its budget.",
     "W_BLOCKED_LOOP": "A step of actor code ran for long without waiting, so nothing else could.",
     "W_LATE_STORAGE": "Code that ran past the end of its turn used the storage; nothing is kept.",

@@ -16,6 +16,7 @@ HISTORY_KINDS = frozenset(
         Kind.ALARM_GIVEN_UP,
         Kind.ALARM_STALE,
         Kind.FAULT_PLANNED,
+        Kind.GAP,
     }
 )
 """The kinds of entries that belong to the history of an alarm."""
@@ -68,6 +69,8 @@ def _sentence(entry: Entry) -> str:
             )
         case Kind.FAULT_PLANNED:
             text = f"planned to fail: {data['times']} times, {data['how']}"
+        case Kind.GAP:
+            text = f"what happened before is gone: {data['missed']} entries left the journal"
         case _:
             text = "a delivery that waited was dropped: the alarm had been replaced or cleared"
     return f"{at}  {text}"

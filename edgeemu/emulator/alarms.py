@@ -10,10 +10,11 @@ from edgeemu.core.journal import Entry, Kind, Recorded
 from edgeemu.core.rows import AlarmWrite, Fault, FaultHow, InstanceRow
 from edgeemu.core.why import HISTORY_KINDS, explain
 from edgeemu.emulator import problems, views
+from edgeemu.emulator.paging import read_journal, whole
 from edgeemu.emulator.requests import Edit
 from edgeemu.emulator.turns import TurnRequests
-from edgeemu.ids import InstanceId
-from edgeemu.limits import JOURNAL_PAGE_MAX, LIST_PAGE_MAX
+from edgeemu.ids import InstanceId, unknown_type
+from edgeemu.limits import LIST_PAGE_MAX
 from edgeemu.stores.port import Store
 
 Documents = list[dict[str, Any]]
@@ -38,18 +39,20 @@ class AlarmControl:
         """Pending alarms, soonest first; with `ended` also the last done or given-up ones.
 
         Raises:
-            EdgeemuError: `E_ACTOR_UNKNOWN` for a type that is not declared.
+            EdgeemuError: `E_ACTOR_UNKNOWN` for a type that is not declared, `E_LIST_TOO_LONG`.
         """
         if type_name is not None and type_name not in self._types():
-            raise problems.unknown_type(type_name, self._types())
+            raise unknown_type(type_name, self._types())
         self._shell.flush()
         store, machine = self._store, self._shell.machine
         now_ms = self._shell.clock.now_ms()
-        pending = store.alarms(type_name=type_name, limit=LIST_PAGE_MAX)
+        pending = whole(store.alarms(type_name=type_name, limit=LIST_PAGE_MAX + 1), "alarms")
         shown = [views.pending_json(found, machine=machine, now_ms=now_ms) for found in pending]
         if ended:
-            past = store.ended_alarms(type_name=type_name, limit=LIST_PAGE_MAX)
-            shown += [views.ended_json(found, machine=machine) for found in past]
+            past = store.ended_alarms(type_name=type_name, limit=LIST_PAGE_MAX + 1)
+            shown += [
+                views.ended_json(found, machine=machine) for found in whole(past, "ended alarms")
+            ]
         return shown
 
     def of(self, instance: InstanceId) -> dict[str, Any] | None:
@@ -78,14 +81,13 @@ class AlarmControl:
         ending, alarm = reply.ending, reply.alarm
         if ending is None or alarm is None:
             raise problems.no_alarm(instance, reply.refused or "no alarm is set")
-        entry = self._last_delivery(instance)
         failure = ending.failure
         return {
             "actor": str(instance),
             "outcome": ending.outcome.value,
             "retry_count": alarm.retry_count,
             "attempts": alarm.retry_count + 1,
-            "duration_ms": entry.data["duration_ms"] if entry else 0,
+            "duration_ms": alarm.ended_at_ms - alarm.started_at_ms,
             "error": None
             if failure is None
             else {"name": failure.name, "message": failure.message},
@@ -140,26 +142,29 @@ class AlarmControl:
         return {"actor": str(instance), "cleared": had}
 
     def history(self, instance: InstanceId) -> Documents:
-        """Each set, replacement, delivery, retry and give-up, oldest first."""
-        return [item.as_json() for item in self._history(instance)]
+        """Each set, replacement, delivery, retry and give-up, oldest first.
+
+        Where the journal no longer reaches back to the first turn of the instance, the first entry
+        is of the kind `gap`.
+        """
+        return [item.as_json() for item in self._history(instance, self._row(instance))]
 
     def why(self, instance: InstanceId) -> Sequence[str]:
         """In words: what became of the alarm, and why it did or did not fire."""
         row = self._row(instance)
         now_ms = self._shell.clock.now_ms()
-        return explain(instance, row, self._history(instance), now_ms)
+        return explain(instance, row, self._history(instance, row), now_ms)
 
     def _row(self, instance: InstanceId) -> InstanceRow:
         self._shell.flush()
         return self._store.load(instance)
 
-    def _history(self, instance: InstanceId) -> Sequence[Recorded]:
-        self._shell.flush()
-        found = self._store.journal(instance=instance, limit=JOURNAL_PAGE_MAX)
-        return [item for item in found if item.entry.kind in HISTORY_KINDS]
-
-    def _last_delivery(self, instance: InstanceId) -> Entry | None:
-        for item in reversed(self._history(instance)):
-            if item.entry.kind is Kind.ALARM:
-                return item.entry
-        return None
+    def _history(self, instance: InstanceId, row: InstanceRow) -> Sequence[Recorded]:
+        """What the journal still has of the alarms of an instance whose row was read just now."""
+        found = read_journal(self._store, instance=instance)
+        history = [item for item in found if item.entry.kind in HISTORY_KINDS]
+        if history and history[0].entry.kind is Kind.GAP:
+            created_at_ms = row.created_at_ms
+            if created_at_ms is None or history[0].entry.now_ms < created_at_ms:
+                return history[1:]  # The journal reaches back to before there was the instance.
+        return history

@@ -36,6 +36,7 @@ class Options:
             can never go on.
         evict_always: drop instances after every turn.
         check: whether to check the core's invariants after each step.
+        cause: who opens it, as the journal names who moves the clock: `cli` or `test`.
         real: the real clock.
     """
 
@@ -47,6 +48,7 @@ class Options:
     alone: bool = False
     evict_always: bool = False
     check: bool = True
+    cause: str = "cli"
     real: RealClock | None = None
 
 
@@ -75,7 +77,7 @@ def build(config: Config, options: Options, loop: EmulatorLoop) -> Parts:
     """
     store: Store
     if options.state_dir is None:
-        store = MemoryStore()
+        store = MemoryStore(journal_entries_max=config.limits.journal_entries)
     else:
         store = SqliteStore(
             options.state_dir,

@@ -14,15 +14,14 @@ from edgeemu.emulator.build import Options, Parts, actor_env, build, front_env, 
 from edgeemu.emulator.clockwork import ClockControl
 from edgeemu.emulator.front import run_front
 from edgeemu.emulator.mover import Mover
+from edgeemu.emulator.paging import read_journal, whole
 from edgeemu.emulator.storage import StorageControl
 from edgeemu.emulator.turns import StartedCall, TurnRequests
 from edgeemu.engines.port import PlainRequest, PlainResponse
 from edgeemu.engines.python.loop import running_emulator_loop
 from edgeemu.errors import Code, EdgeemuError
-from edgeemu.ids import InstanceId, parse_address
-from edgeemu.limits import JOURNAL_PAGE_MAX, LIST_PAGE_MAX, SHUTDOWN_WAIT_MS
-
-_POLL_MS = 2
+from edgeemu.ids import InstanceId, parse_address, unknown_type
+from edgeemu.limits import COMPLETIONS_MAX, LIST_PAGE_MAX, OUTSIDE_POLL_MS, SHUTDOWN_WAIT_MS
 
 
 class Emulator:
@@ -48,7 +47,7 @@ class Emulator:
             storm_count_max=parts.config.limits.storm_count,
             idle_steps_max=parts.config.limits.idle_steps,
         )
-        self.clock = ClockControl(self._mover, parts.clock)
+        self.clock = ClockControl(self._mover, parts.clock, options.cause)
         self._turns = TurnRequests(
             parts.shell,
             parts.engine,
@@ -91,10 +90,10 @@ class Emulator:
     def _warn_of_config(self) -> None:
         """Tell once what the configuration asks for in vain; not with every command."""
         for warning in self.config.warnings:
-            self._shell.warn("W_CONFIG", warning, None)
+            self._shell.notices.warn("W_CONFIG", warning, None)
         for name in self.config.services:
             gap = f"the service `{name}` is not emulated in this version: env.{name} is not bound"
-            self._shell.warn("W_CONFIG", gap, None)
+            self._shell.notices.warn("W_CONFIG", gap, None)
 
     def load(self) -> None:
         """Load the project's code, for an emulator that was opened without it.
@@ -109,9 +108,10 @@ class Emulator:
         """Deliver what is due as time passes; `hold_overdue` leaves what is overdue now alone."""
         if hold_overdue:
             self._mover.hold_overdue()
-        data = {"seed": self.seed, **self.clock.read(), "now_ms": self._shell.clock.now_ms()}
-        data.pop("now_ms")
-        self._shell.record(Entry(Kind.STARTED, self._shell.clock.now_ms(), data=data))
+        now_ms, cause = self._shell.clock.now_ms(), self._options.cause
+        data = {"seed": self.seed, **self.clock.read()}
+        del data["now_ms"]  # The entry says it.
+        self._shell.record(Entry(Kind.STARTED, now_ms, cause=cause, data=data))
         self._started = True
         self._warn_of_config()
         self._mover.start_ticker()
@@ -124,11 +124,11 @@ class Emulator:
     async def wind_down(self) -> None:
         """Deliver nothing more, and let running turns end for a bounded time."""
         await self._mover.stop_ticker()
-        for _ in range(SHUTDOWN_WAIT_MS // _POLL_MS):
+        for _ in range(SHUTDOWN_WAIT_MS // OUTSIDE_POLL_MS):
             await self._parts.engine.settle(SHUTDOWN_WAIT_MS)
             if not self._parts.engine.waiting(outside_only=True):
                 break
-            await pause_real_ms(_POLL_MS)
+            await pause_real_ms(OUTSIDE_POLL_MS)
 
     async def close(self, *, wait: bool = True) -> None:
         """Let running turns end for a bounded time, keep everything, and let go of the state.
@@ -143,7 +143,8 @@ class Emulator:
                 await self._mover.stop_ticker()
         finally:
             if self._started:
-                self._shell.record(Entry(Kind.STOPPED, self._shell.clock.now_ms()))
+                now_ms, cause = self._shell.clock.now_ms(), self._options.cause
+                self._shell.record(Entry(Kind.STOPPED, now_ms, cause=cause))
             self._release()
 
     def _release(self) -> None:
@@ -208,8 +209,20 @@ class Emulator:
         """
         return StartedCall(self._turns, instance, method, encode(list(args)), cause)
 
-    async def fetch(self, request: PlainRequest, *, cause: str = "cli") -> PlainResponse:
-        """Send a request through the function in front; errors become responses (U77)."""
+    async def fetch(
+        self,
+        request: PlainRequest,
+        *,
+        cause: str = "cli",
+        on_failure: Callable[[EdgeemuError], None] = lambda error: None,
+    ) -> PlainResponse:
+        """Send a request through the function in front; errors become responses (U77).
+
+        Args:
+            request: whole, with a full URL.
+            cause: for the journal.
+            on_failure: called with the error that the response hides.
+        """
         reply = await self._turns.wait_reply(
             run_front(self._shell, self._parts.engine, request, cause)
         )
@@ -220,6 +233,8 @@ class Emulator:
             raise failed
         timed_out = reply.ending is not None and reply.ending.outcome is Outcome.TIMED_OUT
         status, text = (504, "Gateway Timeout") if timed_out else (500, "Internal Server Error")
+        if reply.ending is not None and reply.ending.failure is not None:
+            on_failure(problems.front_failed(reply.ending.failure, status=status))
         headers = (("content-type", "text/plain;charset=UTF-8"),)
         return PlainResponse(status, headers, text.encode())
 
@@ -230,21 +245,32 @@ class Emulator:
     # --- instances -------------------------------------------------------------------------
 
     def list_instances(self, type_name: str | None = None) -> list[dict[str, Any]]:
-        """Every instance that exists, as `actors list --json` shows it."""
+        """Every instance that exists, as `actors list --json` shows it.
+
+        Raises:
+            EdgeemuError: `E_ACTOR_UNKNOWN` for a type that is not declared, `E_LIST_TOO_LONG`.
+        """
         if type_name is not None and type_name not in self.types:
-            raise problems.unknown_type(type_name, self.types)
+            raise unknown_type(type_name, self.types)
         self._shell.flush()
-        rows = self._parts.store.instances(type_name=type_name, limit=LIST_PAGE_MAX)
-        return [self._show(instance, row) for instance, row in rows]
+        rows = self._parts.store.instances(type_name=type_name, limit=LIST_PAGE_MAX + 1)
+        return [self._show(instance, row) for instance, row in whole(rows, "instances")]
 
     def names(self, prefix: str) -> list[str]:
-        """Names of instances for the completion of `Type/name`, at most 100."""
+        """What may complete an address: `Type/name` of instances that begin as typed.
+
+        Without a slash, also `Type/` of the types that begin so. There are `COMPLETIONS_MAX` at
+        most: who types on gets the others.
+        """
+        self._shell.flush()
         type_name, slash, name = prefix.partition("/")
-        if not slash:
-            found = self._parts.store.instances(limit=100)
-            return [str(instance) for instance, _ in found if str(instance).startswith(prefix)]
-        found = self._parts.store.instances(type_name=type_name, prefix=name, limit=100)
-        return [str(instance) for instance, _ in found]
+        types = [type_name] if slash else [each for each in self.types if each.startswith(prefix)]
+        offered = [] if slash else [f"{each}/" for each in types]
+        for each in types:
+            left = COMPLETIONS_MAX - len(offered)
+            found = self._parts.store.instances(type_name=each, prefix=name, limit=left)
+            offered += [str(instance) for instance, _ in found]
+        return offered
 
     def show_instance(self, instance: InstanceId) -> dict[str, Any]:
         """One instance, as `actors show --json` shows it.
@@ -267,12 +293,30 @@ class Emulator:
             size=self._parts.store.measure(instance),
         )
 
-    async def evict(self, instance: InstanceId | None, *, crash: bool = False) -> list[str]:
+    def waiting(self) -> list[dict[str, Any]]:
+        """The turns that run and wait now, oldest first: who, in which turn, and where.
+
+        `outside` says that it waits on the outside world, not on time or on another turn.
+        """
+        return [
+            {
+                "actor": None if found.instance is None else str(found.instance),
+                "turn": found.turn_id,
+                "where": found.where,
+                "outside": found.outside,
+            }
+            for found in self._parts.engine.waiting()
+        ]
+
+    async def evict(
+        self, instance: InstanceId | None, *, crash: bool = False, cause: str = "cli"
+    ) -> list[str]:
         """Drop one instance, or all, from memory; which ones were there.
 
         Args:
             instance: which one; None for all.
             crash: in the middle of a turn, instead of after it.
+            cause: for the journal.
 
         Raises:
             EdgeemuError: `E_FROZEN_WAIT` when a turn waits for time that nobody can move.
@@ -285,19 +329,23 @@ class Emulator:
             if not known.resident and known.running is None:
                 continue
             evicted.append(known.id)
-            self._shell.dispatch(EvictRequested(clock.now_ms(), known.id, crash))
+            self._shell.dispatch(EvictRequested(clock.now_ms(), known.id, crash, cause))
         for dropped in evicted:
             while (found := machine.find(dropped)) is not None and found.drop is not None:
                 await self._parts.engine.settle(self.config.limits.io_wait_ms)
                 if clock.mode is ClockMode.FROZEN and found.drop is not None:
                     waiting = self._turns.waiting_of(dropped)
                     if not (waiting and waiting.outside):
-                        raise problems.frozen_wait(waiting, clock.now_ms())
-                await pause_real_ms(_POLL_MS)
+                        raise problems.evict_waits(dropped, waiting, clock.now_ms())
+                await pause_real_ms(OUTSIDE_POLL_MS)
         self._shell.flush()
         return sorted(map(str, evicted))
 
     # --- journal ---------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Keep what has ended, and tell whoever watches the journal, at once."""
+        self._shell.flush()
 
     def journal(
         self,
@@ -305,15 +353,29 @@ class Emulator:
         instance: InstanceId | None = None,
         since_seq: int = 0,
         since_ms: int | None = None,
-        limit: int = JOURNAL_PAGE_MAX,
+        oldest_first: bool = False,
+        limit: int | None = None,
     ) -> list[dict[str, Any]]:
-        """The newest entries that match, oldest first, as `log --json` shows them."""
+        """Entries of the journal in order of their numbers, as `log --json` shows them.
+
+        Where entries are gone that would belong in front (the journal has a bound), an entry of
+        the kind `gap` stands for them.
+
+        Args:
+            instance: only those of this instance.
+            since_seq: only those with a greater number.
+            since_ms: only those at or after this emulated instant.
+            oldest_first: with a limit, take the oldest that match instead of the newest.
+            limit: entries at most, up to `JOURNAL_PAGE_MAX`; None for all there are.
+        """
         self._shell.flush()
-        found = self._parts.store.journal(
+        found = read_journal(
+            self._parts.store,
+            instance=instance,
             since_seq=since_seq,
             since_ms=since_ms,
-            instance=instance,
-            limit=min(limit, JOURNAL_PAGE_MAX),
+            oldest_first=oldest_first,
+            limit=limit,
         )
         return [item.as_json() for item in found]
 
@@ -364,7 +426,7 @@ class Emulator:
 
     def warn(self, code: str, message: str, where: str | None = None) -> None:
         """Record a warning of a skin, once a place."""
-        self._shell.warn(code, message, where)
+        self._shell.notices.warn(code, message, where)
 
 
 def bug_report(error: BaseException, seed: int) -> EdgeemuError:

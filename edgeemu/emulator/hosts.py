@@ -28,6 +28,8 @@ RequestTurn = Callable[
 Entries = list[tuple[str, bytes]]
 """Keys and encoded values, in order."""
 
+TaskFailed = Callable[[InstanceId | None, int, Failure, BaseException], None]
+
 Warn = Callable[[str, str, str | None, InstanceId | None, int], None]
 
 
@@ -43,6 +45,7 @@ class Surroundings:
         loop: EmulatorLoop,
         request: RequestTurn,
         warn: Warn,
+        task_failed: TaskFailed,
     ) -> None:
         self.store = store
         self.now_ms = now_ms
@@ -50,6 +53,7 @@ class Surroundings:
         self.loop = loop
         self.request = request
         self.warn = warn
+        self.task_failed = task_failed
 
 
 class TurnHost:
@@ -69,6 +73,7 @@ class TurnHost:
         self._random: Random | None = None
         self.writes = TurnWrites()
         self.ended = False
+        self._closed = False
 
     @property
     def instance(self) -> InstanceId | None:
@@ -128,6 +133,14 @@ class TurnHost:
         """Send a request to another instance."""
         return self._request(instance, TurnKind.FETCH, Work(TurnKind.FETCH, request=request))
 
+    def close(self) -> None:
+        """The code of the turn has come to its end: its storage can be used no more."""
+        self._closed = True
+
+    def task_failed(self, failure: Failure, error: BaseException) -> None:
+        """A task that the turn started ended with an error that nobody looked at."""
+        self._around.task_failed(self._instance, self._turn_id, failure, error)
+
     def warn(self, code: str, message: str, where: str | None) -> None:
         """Tell the user about something risky, once a place."""
         self._around.warn(code, message, where, self._instance, self._turn_id)
@@ -159,7 +172,7 @@ class TurnHost:
         return future
 
     def _open(self) -> TurnWrites:
-        if self.ended:
+        if self.ended or self._closed:
             text = (
                 f"{self._instance} still used its storage after its turn had ended: nothing is kept"
             )

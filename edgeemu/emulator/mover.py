@@ -18,17 +18,20 @@ from edgeemu.clock import (
 )
 from edgeemu.core.events import AlarmDue, TimePassed
 from edgeemu.core.journal import Entry, Kind, Recorded
+from edgeemu.core.rows import Alarm
 from edgeemu.emulator.shell import Shell
 from edgeemu.engines.port import Engine, Waiting
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
-from edgeemu.limits import DELIVERY_BATCH_MAX, LIST_PAGE_MAX, STORM_GAP_MS
+from edgeemu.limits import (
+    BATCH_SETTLE_MS,
+    DELIVERY_BATCH_MAX,
+    LIST_PAGE_MAX,
+    OUTSIDE_POLL_MS,
+    STORM_GAP_MS,
+)
 from edgeemu.stores.port import DueAlarm
-from edgeemu.units import format_instant
-
-_OUTSIDE_POLL_MS = 2
-_BATCH_SETTLE_MS = 50
-"""Real ms that a batch of deliveries gets to finish before the next one joins it."""
+from edgeemu.units import CLOCK_MS_MAX, format_instant
 
 
 @dataclass(slots=True)
@@ -69,6 +72,18 @@ class _Storms:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What `--hold-overdue` leaves alone: alarms that were overdue when the emulator started."""
+
+    by_ms: int
+    before_turn: int
+
+    def holds(self, alarm: Alarm) -> bool:
+        """Whether an alarm is one of them; what is set afterwards for now is none."""
+        return alarm.fire_at_ms <= self.by_ms and (alarm.set_turn or 0) < self.before_turn
+
+
 class Mover:
     """Moves the clock of one shell and fires what is due."""
 
@@ -93,7 +108,7 @@ class Mover:
         self._planned_ms: int | None = None
         self._in_move = False
         self._ticker: asyncio.Task[None] | None = None
-        self._held_by_ms: int | None = None
+        self._held: _Held | None = None
         self._tally = Tally()
         self._stopped: Callable[[], BaseException | None] = lambda: None
         shell.on_schedule = self._scheduled
@@ -120,7 +135,7 @@ class Mover:
 
     def hold_overdue(self) -> None:
         """Leave alone what is overdue now, until a command moves time."""
-        self._held_by_ms = self._clock.now_ms()
+        self._held = _Held(self._clock.now_ms(), self._shell.machine.next_turn_id)
 
     def stop_when(self, stopped: Callable[[], BaseException | None]) -> None:
         """Ask `stopped` between instants whether a move must end with an error."""
@@ -139,7 +154,7 @@ class Mover:
             self._poke.clear()
             if not self._moving.locked():
                 if self._fire_due() >= DELIVERY_BATCH_MAX:
-                    await self._engine.settle(_BATCH_SETTLE_MS)
+                    await self._engine.settle(BATCH_SETTLE_MS)
                 self._report_storms()
             at_ms = self._next_instant_ms(None)
             delay_ms = None if at_ms is None else self._clock.real_delay_ms(at_ms)
@@ -156,7 +171,7 @@ class Mover:
         """While time passes by itself a storm is told once; their spacing bounds it."""
         for instance, count in self._storms.found.items():
             message = f"{instance} was delivered its alarm {count} times less than a second apart"
-            self._shell.warn("W_ALARM_STORM", message, str(instance), instance)
+            self._shell.notices.warn("W_ALARM_STORM", message, str(instance), instance)
         self._storms.found.clear()
 
     # --- what is due -----------------------------------------------------------------------
@@ -165,19 +180,19 @@ class Mover:
         self, fire_by_ms: int | None, eligible_by_ms: int | None, wanted: int
     ) -> list[DueAlarm]:
         """The first `wanted` alarms that are not being delivered already, nor held back."""
-        machine, stormy, held_by_ms = self._shell.machine, self._storms.found, self._held_by_ms
+        machine, stormy, held = self._shell.machine, self._storms.found, self._held
         limit = wanted + machine.delivering_count + len(stormy)
         due = self._shell.schedule.due(
             fire_by_ms=fire_by_ms,
             eligible_by_ms=eligible_by_ms,
-            limit=limit if held_by_ms is None else LIST_PAGE_MAX,
+            limit=limit if held is None else LIST_PAGE_MAX,
         )
         free = (
             found
             for found in due
             if not machine.delivers(found.instance)
             and found.instance not in stormy
-            and not (held_by_ms is not None and found.alarm.fire_at_ms <= held_by_ms)
+            and not (held is not None and held.holds(found.alarm))
         )
         return list(islice(free, wanted))
 
@@ -200,12 +215,13 @@ class Mover:
 
     def _next_instant_ms(self, until_ms: int | None) -> int | None:
         """The first instant at which something is due; alarms are due by their due instant."""
+        until_ms = CLOCK_MS_MAX if until_ms is None else min(until_ms, CLOCK_MS_MAX)
         instants = []
         due = self._due(None, until_ms, 1)
         if due:
             instants.append(max(due[0].alarm.fire_at_ms, self._clock.now_ms()))
         timer_ms = self._shell.timers.next_at_ms()
-        if timer_ms is not None and (until_ms is None or timer_ms <= until_ms):
+        if timer_ms is not None and timer_ms <= until_ms:
             instants.append(max(timer_ms, self._clock.now_ms()))
         return min(instants, default=None)
 
@@ -227,7 +243,7 @@ class Mover:
                 return
             if left_ms <= 0:
                 raise self._io_error(outside[0], "waits on the outside")
-            await pause_real_ms(_OUTSIDE_POLL_MS)
+            await pause_real_ms(OUTSIDE_POLL_MS)
 
     def _io_error(self, waiting: Waiting | None, how: str) -> EdgeemuError:
         who = "a turn" if waiting is None else f"{waiting.instance or 'the function in front'}"
@@ -282,7 +298,7 @@ class Mover:
     @contextmanager
     def _move(self) -> Iterator[Tally]:
         """One command that moves time: its own count of storms, nothing held back any more."""
-        self._held_by_ms = None
+        self._held = None
         ticking, self._storms = self._storms, _Storms(self._storm_count_max)
         self._tally = Tally()
         self._shell.take_store_error()  # What a call met before is not this move's.
@@ -359,18 +375,17 @@ class Mover:
                 await self._run(None, steps_max=0)
             return tally
 
-    def set_mode(self, mode: ClockMode, rate: float) -> None:
+    def set_mode(self, mode: ClockMode, rate: float, cause: str) -> None:
         """Let time go on in another mode from the present instant."""
         self._clock.set_mode(mode, rate)
-        self.note_clock("mode")
+        self.note_clock("mode", cause)
         self.poke()
 
-    def note_clock(self, what: str) -> None:
+    def note_clock(self, what: str, cause: str) -> None:
         """Record that the clock was changed; its new position is kept before the answer."""
         data = {"what": what, "mode": self._clock.mode.value, "rate": self._clock.rate}
-        self._shell.record(Entry(Kind.CLOCK, self._clock.now_ms(), data=data))
+        self._shell.record(Entry(Kind.CLOCK, self._clock.now_ms(), cause=cause, data=data))
         self._shell.flush()  # Before the answer: it must not go back after a kill.
-        self._shell.flush()
 
     def _count(self, recorded: list[Recorded]) -> None:
         tally = self._tally

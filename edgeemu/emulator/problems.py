@@ -1,13 +1,16 @@
 """The errors of the facade, each made in one place so that every skin says the same."""
 
-from collections.abc import Collection
-
 from edgeemu.core.events import Failure
 from edgeemu.engines.port import Waiting
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import FAULT_TIMES_MAX
-from edgeemu.units import format_instant
+from edgeemu.units import (
+    CLOCK_MS_MAX,
+    CLOCK_MS_MIN,
+    format_duration,
+    format_instant,
+)
 
 _CODES = {
     "ActorPrivateMethodError": Code.METHOD_PRIVATE,
@@ -61,6 +64,22 @@ def _fix_of(failure: Failure, where: str) -> str:
     return f"{place} unless the actor is meant to refuse; nothing that the turn wrote was kept"
 
 
+def front_failed(failure: Failure, *, status: int) -> EdgeemuError:
+    """The function in front ended with an error, and its caller got a response that hides it."""
+    where = f" at {failure.where}" if failure.where else ""
+    return EdgeemuError(
+        Code.ACTOR_FAILED,
+        what=f"the function in front failed: {failure.name}: {failure.message}",
+        why=f"{failure.name} was raised{where}"
+        if failure.own
+        else "the function in front has a budget of emulated time, as on the platform",
+        fix=f"mend the function in front{where}; whoever asked got status {status}",
+        name=failure.name,
+        message=failure.message,
+        detail=failure.trace or None,
+    )
+
+
 def refused(instance: InstanceId, reason: str) -> EdgeemuError:
     """A turn was not taken up at all."""
     return EdgeemuError(
@@ -91,13 +110,14 @@ def unknown_instance(instance: InstanceId) -> EdgeemuError:
     )
 
 
-def unknown_type(type_name: str, types: Collection[str]) -> EdgeemuError:
-    """The configuration declares no such type."""
+def list_too_long(what: str, rows_max: int) -> EdgeemuError:
+    """A list would have to be cut."""
     return EdgeemuError(
-        Code.ACTOR_UNKNOWN,
-        what=f"there is no actor type `{type_name}`",
-        why=f"the project declares: {', '.join(sorted(types)) or 'none'}",
-        fix="use one of these types, or declare the actor under [[actors]] in the configuration",
+        Code.LIST_TOO_LONG,
+        what=f"there are more than {rows_max:,} {what}",
+        why="a list is given whole or not at all, and it has a bound",
+        fix="ask for one type with --type, or for one instance: `edgeemu actors show`, "
+        "`edgeemu alarms history`",
     )
 
 
@@ -111,8 +131,8 @@ def unknown_key(instance: InstanceId, key: str) -> EdgeemuError:
     )
 
 
-def frozen_wait(waiting: Waiting | None, now_ms: int) -> EdgeemuError:
-    """A turn waits for virtual time that nobody can move."""
+def frozen_wait(waiting: Waiting | None, now_ms: int, *, alone: bool = True) -> EdgeemuError:
+    """A turn waits for virtual time that nobody moves; `alone`: that nobody else can move."""
     who = "a turn" if waiting is None else f"{waiting.instance or 'the function in front'}"
     where = "" if waiting is None or waiting.where is None else f" at {waiting.where}"
     return EdgeemuError(
@@ -120,7 +140,22 @@ def frozen_wait(waiting: Waiting | None, now_ms: int) -> EdgeemuError:
         what=f"{who} waits{where} for time to pass, and the clock is frozen",
         why=f"the clock stands at {format_instant(now_ms)}, and nothing moves it in this command",
         fix="run `edgeemu dev` and advance the clock from another terminal, "
-        "in a test use `.start(...)` and `clock.advance(...)`, or `edgeemu clock resume`",
+        "in a test use `.start(...)` and `clock.advance(...)`, or `edgeemu clock resume`"
+        if alone
+        else "advance the clock first, such as with `edgeemu clock next`, "
+        "or drop the turn with `edgeemu evict --crash`",
+    )
+
+
+def never_waits(waiting: Waiting | None, io_wait_ms: int) -> EdgeemuError:
+    """A turn runs on by itself while the clock is frozen, so that no budget ever ends it."""
+    who = "a turn" if waiting is None else f"{waiting.instance or 'the function in front'}"
+    where = "" if waiting is None or waiting.where is None else f" at {waiting.where}"
+    return EdgeemuError(
+        Code.IO_WAIT,
+        what=f"{who} never waits{where}",
+        why=f"it ran on for {io_wait_ms} ms of real time, and the clock is frozen",
+        fix="let it wait for something, such as asyncio.sleep(1), or end its loop",
     )
 
 
@@ -141,9 +176,35 @@ def negative_advance(duration_ms: int) -> EdgeemuError:
     """Time does not go back by itself."""
     return EdgeemuError(
         Code.ADVANCE_NEGATIVE,
-        what=f"the clock cannot advance by {duration_ms} ms",
+        what=f"the clock cannot advance by {format_duration(duration_ms)}",
         why="advance only goes forward, so that nothing fires twice",
         fix="give a positive duration, or jump back with `edgeemu clock set`",
+    )
+
+
+def check_clock_instant(instant_ms: int) -> None:
+    """Check that the clock can show an instant.
+
+    Raises:
+        EdgeemuError: `E_INSTANT_INVALID` before year 1 and after year 9999.
+    """
+    if not CLOCK_MS_MIN <= instant_ms <= CLOCK_MS_MAX:
+        raise EdgeemuError(
+            Code.INSTANT_INVALID,
+            what=f"the clock cannot show the instant {instant_ms} ms",
+            why=f"it goes from {format_instant(CLOCK_MS_MIN)} to {format_instant(CLOCK_MS_MAX)}",
+            fix="give an instant, or a duration, that stays inside",
+        )
+
+
+def evict_waits(instance: InstanceId, waiting: Waiting | None, now_ms: int) -> EdgeemuError:
+    """An instance is to leave the memory after a turn that waits on a frozen clock."""
+    where = "" if waiting is None or waiting.where is None else f" at {waiting.where}"
+    return EdgeemuError(
+        Code.FROZEN_WAIT,
+        what=f"{instance} leaves the memory when its turn ends, and that waits{where} for time",
+        why=f"the clock is frozen at {format_instant(now_ms)}",
+        fix="advance the clock, or drop it in the middle of the turn with `edgeemu evict --crash`",
     )
 
 

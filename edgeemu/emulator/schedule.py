@@ -11,10 +11,8 @@ from bisect import bisect_left, insort
 
 from edgeemu.core.rows import Alarm
 from edgeemu.ids import InstanceId
+from edgeemu.limits import SCHEDULE_WINDOW_ALARMS
 from edgeemu.stores.port import DueAlarm, Store
-
-WINDOW_ALARMS = 512
-"""Alarms that are read at once; the window may grow to twice as many."""
 
 _Place = tuple[int, InstanceId]
 """When an alarm fires and whose it is: the order of deliveries."""
@@ -46,10 +44,10 @@ class Schedule:
             return
         self._alarms[instance] = DueAlarm(instance, alarm)
         insort(self._places, place)
-        if len(self._places) > 2 * WINDOW_ALARMS:
-            for _, far in self._places[WINDOW_ALARMS:]:
+        if len(self._places) > 2 * SCHEDULE_WINDOW_ALARMS:
+            for _, far in self._places[SCHEDULE_WINDOW_ALARMS:]:
                 del self._alarms[far]
-            del self._places[WINDOW_ALARMS:]
+            del self._places[SCHEDULE_WINDOW_ALARMS:]
             self._horizon = self._places[-1]
 
     def due(
@@ -63,7 +61,7 @@ class Schedule:
             limit: how many at most.
         """
         found, complete = self._look(fire_by_ms, eligible_by_ms, limit)
-        if not complete and limit <= WINDOW_ALARMS:
+        if not complete and limit <= SCHEDULE_WINDOW_ALARMS:
             self._read()
             found, complete = self._look(fire_by_ms, eligible_by_ms, limit)
         if complete:
@@ -93,8 +91,8 @@ class Schedule:
 
     def _read(self) -> None:
         """Read the first alarms from the store."""
-        alarms = self._store.due(fire_by_ms=None, limit=WINDOW_ALARMS)
+        alarms = self._store.due(fire_by_ms=None, limit=SCHEDULE_WINDOW_ALARMS)
         self._places = [(due.alarm.fire_at_ms, due.instance) for due in alarms]
         self._alarms = {due.instance: due for due in alarms}
-        self._horizon = self._places[-1] if len(alarms) == WINDOW_ALARMS else None
+        self._horizon = self._places[-1] if len(alarms) == SCHEDULE_WINDOW_ALARMS else None
         self._loaded = True

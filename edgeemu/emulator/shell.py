@@ -36,11 +36,11 @@ from edgeemu.core.events import (
     TurnRequested,
     TurnWithdrawn,
 )
-from edgeemu.core.journal import Entry, Kind, Recorded
+from edgeemu.core.journal import Entry, Recorded
 from edgeemu.core.machine import Machine
 from edgeemu.core.timers import Timer, Timers
-from edgeemu.core.warnings import RUNTIME_WARNINGS
 from edgeemu.emulator.hosts import Surroundings, TurnHost
+from edgeemu.emulator.notices import Notices
 from edgeemu.emulator.requests import Edit, TurnReply
 from edgeemu.emulator.schedule import Schedule
 from edgeemu.engines.port import Answer, Engine, Result, Work
@@ -99,13 +99,15 @@ class Shell:
         self.on_broken: Callable[[BaseException], None] = lambda _: None
         self.broken: InvariantError | None = None
         self._store_error: EdgeemuError | None = None
+        self.notices = Notices(self.record, clock.now_ms)
         self.around = Surroundings(
             store=store,
             now_ms=clock.now_ms,
             seed=seed,
             loop=loop,
             request=self._request_from_turn,
-            warn=self.warn,
+            warn=self.notices.warn,
+            task_failed=self._task_failed,
         )
         self._pending: dict[int, _Pending] = {}
         self._cycles: dict[int, str] = {}
@@ -117,7 +119,6 @@ class Shell:
         self._entries: list[Entry] = []
         self._flush_planned = False
         self._rest_planned = False
-        self._warned: set[tuple[str, str | None]] = set()
 
     # --- the door --------------------------------------------------------------------------
 
@@ -251,7 +252,7 @@ class Shell:
             if pending.turn.instance == turn.instance:
                 cycle = " -> ".join(reversed(path))
                 text = f"a call cycle cannot end before its budget: {cycle}"
-                self.warn("W_CALL_CYCLE", text, None, turn.instance, turn.id)
+                self.notices.warn("W_CALL_CYCLE", text, None, turn.instance, turn.id)
                 self._cycles[turn.id] = cycle
                 return
             parent = pending.parent
@@ -359,7 +360,7 @@ class Shell:
         pending = self._pending.get(effect.turn.id)
         writes = pending.host.writes if pending is not None and pending.host is not None else None
         if effect.keep_writes and writes is not None:
-            stored = StoredTurn(effect.turn.instance, effect.row, writes.puts, writes.cleared)
+            stored = StoredTurn(effect.turn.instance, effect.row, dict(writes.puts), writes.cleared)
         else:
             stored = StoredTurn(effect.turn.instance, effect.row)
         self._turns.append(stored)
@@ -377,23 +378,11 @@ class Shell:
         self._rest_planned = False
         self.flush()
 
-    def warn(
-        self,
-        code: str,
-        message: str,
-        where: str | None,
-        instance: InstanceId | None = None,
-        turn_id: int | None = None,
+    def _task_failed(
+        self, instance: InstanceId | None, turn_id: int, failure: Failure, error: BaseException
     ) -> None:
-        """Record a warning, once a place."""
-        if code not in RUNTIME_WARNINGS:
-            raise InvariantError(f"{code} is not in the table of warnings")
-        if (code, where or message) in self._warned:
-            return
-        self._warned.add((code, where or message))
-        data = {"code": code, "message": message, "where": where}
-        cause = "" if turn_id is None else f"turn {turn_id}"
-        self.record(Entry(Kind.WARNING, self.clock.now_ms(), instance, turn_id, cause, data))
+        self.note_assertion(error)
+        self.notices.task_failed(instance, turn_id, failure)
 
     def _plan_flush(self) -> None:
         if not self._flush_planned:
@@ -464,23 +453,18 @@ class Shell:
     def blocked(self, scope: Any, took_ms: int) -> None:
         """A step of a turn held everything up: name it."""
         host = scope.host
-        turn = self._pending.get(host.turn_id)
-        method = turn.turn.method or turn.turn.kind.value if turn else "the function in front"
-        owner = f"{host.instance}." if host.instance else ""
-        message = (
-            f"{owner}{method} blocked the event loop for {took_ms} ms: nothing else could run; "
-            "await what is slow instead"
+        pending = self._pending.get(host.turn_id)
+        turn = pending.turn if pending is not None else None
+        method = turn.method or turn.kind.value if turn else "the function in front"
+        # A step still runs: what records anything waits until it is over.
+        self.loop.call_soon(
+            self.notices.blocked,
+            host.instance,
+            host.turn_id,
+            method,
+            took_ms,
+            context=self.loop.plain_context,
         )
-        data = {
-            "code": "W_BLOCKED_LOOP",
-            "message": message,
-            "where": None,
-            "real_took_ms": took_ms,
-        }
-        now_ms = self.clock.now_ms()
-        cause = f"turn {host.turn_id}"
-        entry = Entry(Kind.WARNING, now_ms, host.instance, host.turn_id, cause, data)
-        self.loop.call_soon(self.record, entry, context=self.loop.plain_context)
 
     def _timers_changed(self) -> None:
         at_ms = self.timers.next_at_ms()

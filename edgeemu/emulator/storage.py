@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from edgeemu.codec import decode, encode, from_json, to_json
-from edgeemu.core.overlay import KeyRange
 from edgeemu.emulator import problems
 from edgeemu.emulator.alarms import AlarmControl
+from edgeemu.emulator.paging import read_keys
 from edgeemu.emulator.requests import Edit
 from edgeemu.emulator.turns import TurnRequests
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
-from edgeemu.limits import KEY_CHARS_MAX, LIST_PAGE_MAX
+from edgeemu.limits import KEY_CHARS_MAX
 from edgeemu.sdk.errors import CodecError
 from edgeemu.stores.port import Store
 
@@ -31,10 +31,9 @@ class StorageControl:
         self._alarms = alarms
 
     def list(self, instance: InstanceId, *, prefix: str = "") -> dict[str, Any]:
-        """Keys and values, in key order."""
+        """Keys and values, in key order, however many there are."""
         self._shell.flush()
-        keys = KeyRange(prefix=prefix, limit=LIST_PAGE_MAX)
-        found = self._store.read_range(instance, keys)
+        found = read_keys(self._store, instance, prefix=prefix)
         return {key: to_json(decode(data)) for key, data in found}
 
     def get(self, instance: InstanceId, key: str) -> Any:

@@ -11,8 +11,7 @@ from edgeemu.emulator.requests import Edit, TurnReply
 from edgeemu.emulator.shell import Shell
 from edgeemu.engines.port import Engine, Waiting, Work
 from edgeemu.ids import InstanceId
-
-_POLL_MS = 2
+from edgeemu.limits import OUTSIDE_POLL_MS
 
 
 class TurnRequests:
@@ -84,15 +83,18 @@ class TurnRequests:
         io_wait_ms = self._io_wait_ms
         while not future.done():
             rested = await engine.settle(io_wait_ms)
-            if future.done() or not rested:
+            if future.done():
                 break
             frozen = self.shell.clock.mode is ClockMode.FROZEN
+            if frozen and not rested:  # No budget ends what spins while the time stands still.
+                spinning = next(iter(engine.waiting()), None)
+                raise problems.never_waits(spinning, io_wait_ms)
             if frozen and not engine.waiting(outside_only=True):
                 waiting = next(iter(engine.waiting()), None)
                 if self.shell.cycle is not None:
                     raise problems.call_cycle(self.shell.cycle)
                 raise problems.frozen_wait(waiting, self.shell.clock.now_ms())
-            await pause_real_ms(_POLL_MS)
+            await pause_real_ms(OUTSIDE_POLL_MS)
         return await future
 
     async def wait_edit(self, instance: InstanceId, future: "asyncio.Future[TurnReply]") -> None:
@@ -105,13 +107,16 @@ class TurnRequests:
         engine, clock = self._engine, self.shell.clock
         while not future.done():
             rested = await engine.settle(self._io_wait_ms)
-            if future.done() or not rested:
+            if future.done():
                 break
             waiting = self.waiting_of(instance)
+            if clock.mode is ClockMode.FROZEN and not rested:
+                self.shell.withdraw(future)
+                raise problems.never_waits(waiting, self._io_wait_ms)
             if clock.mode is ClockMode.FROZEN and not (waiting and waiting.outside):
                 self.shell.withdraw(future)
                 raise problems.busy(instance, waiting, clock.now_ms())
-            await pause_real_ms(_POLL_MS)
+            await pause_real_ms(OUTSIDE_POLL_MS)
         self.answer_of(instance, "the change", await future)
 
     def waiting_of(self, instance: InstanceId) -> Waiting | None:

@@ -126,6 +126,12 @@ class Host(Protocol):
     def fetch(self, instance: InstanceId, request: PlainRequest) -> Awaitable[PlainResponse]:
         """Send a request to another instance; errors as for `call`."""
 
+    def close(self) -> None:
+        """The code of the turn has come to its end: its storage can be used no more."""
+
+    def task_failed(self, failure: Failure, error: BaseException) -> None:
+        """A task that the turn started ended with an error that nobody looked at."""
+
     def warn(self, code: str, message: str, where: str | None) -> None:
         """Tell the user about something risky, once a place."""
 

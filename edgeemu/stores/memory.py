@@ -224,28 +224,36 @@ class MemoryStore:
         since_seq: int = 0,
         since_ms: int | None = None,
         instance: InstanceId | None = None,
+        oldest_first: bool = False,
         limit: int,
     ) -> list[Recorded]:
-        """The newest `limit` entries that match, oldest first.
+        """Entries that match, in order of their numbers: the newest `limit` of them.
 
         Args:
             since_seq: only those with a greater number.
             since_ms: only those at or after this emulated instant.
             instance: only those of this instance.
+            oldest_first: take the oldest `limit` instead.
             limit: how many at most.
         """
         if instance is not None:
             packing.check_instance(instance)
-        found: list[Recorded] = []
-        for columns in reversed(self._journal):
-            if len(found) >= limit or columns[0] <= since_seq:
-                break
-            if since_ms is not None and columns[1] < since_ms:
-                continue
-            if instance is None or (columns[4], columns[5]) == instance:
-                found.append(packing.unpack_entry(columns))
-        found.reverse()
-        return found
+        # Numbers follow one another without a gap, so the first that may match is found by its own.
+        journal = self._journal
+        skipped = max(since_seq + 1 - journal[0][0], 0) if journal else 0
+        walk: Iterator[PackedEntry]
+        if oldest_first:
+            walk = islice(journal, skipped, None)
+        else:
+            walk = islice(reversed(journal), max(len(journal) - skipped, 0))
+        matching = (
+            columns
+            for columns in walk
+            if (since_ms is None or columns[1] >= since_ms)
+            and (instance is None or (columns[4], columns[5]) == instance)
+        )
+        found = list(map(packing.unpack_entry, islice(matching, max(limit, 0))))
+        return found if oldest_first else found[::-1]
 
     def read_meta(self, key: str) -> Any:
         """A JSON-safe value that a batch kept under `key`, or None."""

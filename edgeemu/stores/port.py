@@ -126,14 +126,18 @@ class Store(Protocol):
         since_seq: int = 0,
         since_ms: int | None = None,
         instance: InstanceId | None = None,
+        oldest_first: bool = False,
         limit: int,
     ) -> list[Recorded]:
-        """The newest `limit` entries that match, oldest first.
+        """Entries that match, in order of their numbers: the newest `limit` of them.
 
         Args:
             since_seq: only those with a greater number.
             since_ms: only those at or after this emulated instant.
             instance: only those of this instance.
+            oldest_first: take the oldest `limit` instead: a page, of which the last number is
+                the `since_seq` of the next one.
+            limit: how many at most.
         """
 
     def read_meta(self, key: str) -> Any:

@@ -17,14 +17,11 @@ from edgeemu.core.journal import Recorded
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.rows import Alarm, InstanceRow
 from edgeemu.ids import InstanceId
-from edgeemu.limits import JOURNAL_ENTRIES_MAX
+from edgeemu.limits import IDS_REMEMBERED_MAX, JOURNAL_ENTRIES_MAX
 from edgeemu.stores import packing, problems
 from edgeemu.stores.lock import StateLock
 from edgeemu.stores.port import Batch, DueAlarm, EndedAlarm
 from edgeemu.stores.sqlite_file import STATE_FILE, close_quietly, explained, open_state_file
-
-IDS_REMEMBERED_MAX = 50_000
-"""Instances whose row number is remembered, at about 200 bytes each."""
 
 ROWS_TOGETHER_MIN = 8
 """Alarms from which on it is faster to make them column by column."""
@@ -328,14 +325,16 @@ class SqliteStore:
         since_seq: int = 0,
         since_ms: int | None = None,
         instance: InstanceId | None = None,
+        oldest_first: bool = False,
         limit: int,
     ) -> list[Recorded]:
-        """The newest `limit` entries that match, oldest first.
+        """Entries that match, in order of their numbers: the newest `limit` of them.
 
         Args:
             since_seq: only those with a greater number.
             since_ms: only those at or after this emulated instant.
             instance: only those of this instance.
+            oldest_first: take the oldest `limit` instead.
             limit: how many at most.
         """
         sql = f"SELECT {_ENTRY} FROM journal WHERE seq > ?"
@@ -347,11 +346,10 @@ class SqliteStore:
             packing.check_instance(instance)
             sql += " AND type = ? AND name = ?"
             bindings += instance
-        sql += " ORDER BY seq DESC LIMIT ?"
+        sql += f" ORDER BY seq {'ASC' if oldest_first else 'DESC'} LIMIT ?"
         bindings.append(max(limit, 0))
-        found = self._rows(sql, bindings)
-        found.reverse()
-        return [packing.unpack_entry(columns) for columns in found]
+        found = [packing.unpack_entry(columns) for columns in self._rows(sql, bindings)]
+        return found if oldest_first else found[::-1]
 
     @_explaining
     def read_meta(self, key: str) -> Any:

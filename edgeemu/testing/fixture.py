@@ -17,6 +17,7 @@ from edgeemu.clock import ClockMode
 from edgeemu.config import Config
 from edgeemu.emulator import Emulator, Options, bug_report, new_loop
 from edgeemu.engines.port import PlainRequest
+from edgeemu.engines.python.scope import is_project_file
 from edgeemu.errors import Code, EdgeemuError, InvariantError
 from edgeemu.sdk.errors import ActorError, error_named
 from edgeemu.testing.handles import CAUSE, ActorHandle, AlarmHandle, ClockHandle, PendingCall
@@ -70,6 +71,7 @@ class EdgeemuFixture:
         self._broken: BaseException | None = None
         self._runner = asyncio.Runner(loop_factory=new_loop)
         options = Options(
+            cause=CAUSE,
             mode=ClockMode.FROZEN,
             start_ms=settings.start_ms,
             seed=settings.seed,
@@ -147,11 +149,11 @@ class EdgeemuFixture:
             crash: in the middle of a turn, instead of between turns.
         """
         instance = self.emulator.address(actor)
-        return self.run(lambda: self.emulator.evict(instance, crash=crash))
+        return self.run(lambda: self.emulator.evict(instance, crash=crash, cause=CAUSE))
 
     def evict_all(self, *, crash: bool = False) -> list[str]:
         """Drop every actor from memory; which ones were there."""
-        return self.run(lambda: self.emulator.evict(None, crash=crash))
+        return self.run(lambda: self.emulator.evict(None, crash=crash, cause=CAUSE))
 
     # --- what the handles and the plugin use ------------------------------------------------
 
@@ -209,7 +211,7 @@ class EdgeemuFixture:
         """The traceback of an error from the first frame of the project on."""
         found = error.__traceback__
         while found is not None:
-            if found.tb_frame.f_code.co_filename.startswith(self._root):
+            if is_project_file(found.tb_frame.f_code.co_filename, self._root):
                 return found
             found = found.tb_next
         return error.__traceback__

@@ -62,6 +62,10 @@ class Witness:
             entry = item.entry
             if entry.kind in _JUDGED_KINDS:
                 self._judge_turn(entry)
+            elif entry.data.get("code") == "W_TASK_FAILED":
+                error = entry.data["error"]
+                text = f"{entry.instance or 'the function in front'}: {entry.data['message']}"
+                self.complain(Complaint(text, error["name"], error.get("trace")))
             elif entry.kind is Kind.ALARM_GIVEN_UP and entry.turn not in self._planned:
                 at = format_instant(entry.now_ms)
                 text = f"the alarm of {entry.instance} was given up at {at}"

@@ -153,3 +153,134 @@ def test_planned_faults_can_be_taken_back(tmp_path: Path) -> None:
         return failed
 
     assert run_with(write_project(tmp_path, SOURCE), story) == 0
+
+
+TASKS = """
+class A(StatefulActor):
+    async def starts(self, kind):
+        async def go():
+            if kind == "assert":
+                assert 1 == 2
+            raise ValueError("in the background")
+        self.task = asyncio.create_task(go())
+
+    async def handles(self):
+        async def go():
+            raise ValueError("seen")
+        try:
+            await asyncio.create_task(go())
+        except ValueError:
+            return "handled"
+
+    async def stubs(self):
+        task = asyncio.create_task(self.env.A.id_from_name("other").handles())
+        async with asyncio.TaskGroup() as group:
+            second = group.create_task(self.env.A.id_from_name("third").handles())
+        return [await task, second.result()]
+"""
+
+
+def _warnings(emulator: Emulator) -> list[dict[str, Any]]:
+    return [entry for entry in emulator.journal() if entry["kind"] == "warning"]
+
+
+def test_an_error_in_a_task_that_nobody_awaits_is_in_the_journal(tmp_path: Path) -> None:
+    async def story(emulator: Emulator) -> list[dict[str, Any]]:
+        await emulator.call(X, "starts", ["value"])
+        await emulator.clock.advance(1)
+        assert await emulator.call(X, "handles") == "handled"
+        await emulator.clock.advance(1)
+        return _warnings(emulator)
+
+    (warning,) = run_with(write_project(tmp_path, TASKS), story)
+    assert warning["code"] == "W_TASK_FAILED"
+    assert "ValueError: in the background" in warning["message"]
+    assert warning["where"].startswith("main.py:")
+
+
+def test_an_assertion_in_a_task_ends_the_next_command(tmp_path: Path) -> None:
+    """Issue: an assertion that fails inside an actor fails the test at once."""
+
+    async def story(emulator: Emulator) -> None:
+        emulator.fail_fast()
+        await emulator.call(X, "starts", ["assert"])
+        with pytest.raises(AssertionError):
+            await emulator.clock.advance(1)
+
+    run_with(write_project(tmp_path, TASKS), story)
+
+
+def test_a_call_of_a_stub_may_be_made_a_task(tmp_path: Path) -> None:
+    async def story(emulator: Emulator) -> Any:
+        return await emulator.call(X, "stubs")
+
+    assert run_with(write_project(tmp_path, TASKS), story) == ["handled", "handled"]
+
+
+def test_code_of_a_virtual_environment_inside_the_project_is_not_the_users() -> None:
+    from edgeemu.engines.python.scope import is_project_file
+
+    assert is_project_file("/home/me/shop/src/main.py", "/home/me/shop")
+    assert not is_project_file("/home/me/shop/.venv/lib/x/site-packages/y.py", "/home/me/shop")
+    assert not is_project_file("/home/me/shop2/main.py", "/home/me/shop")
+
+
+LATE = """
+class A(StatefulActor):
+    async def leaves_a_task(self):
+        async def late():
+            try:
+                await self.ctx.storage.put("late", 1)
+            except Exception as error:
+                self.said = str(error)
+        await self.ctx.storage.put("k", 1)
+        self.task = asyncio.create_task(late())
+        return "answered"
+
+    async def what_was_said(self):
+        return [self.said, await self.ctx.storage.get("late")]
+"""
+
+
+def test_storage_of_a_turn_that_has_ended_is_closed(tmp_path: Path) -> None:
+    """U11: what code still writes after its turn is neither kept nor slipped into the commit."""
+
+    async def story(emulator: Emulator) -> Any:
+        assert await emulator.call(X, "leaves_a_task") == "answered"
+        await emulator.clock.advance(1)
+        assert emulator.storage.list(X) == {"k": 1}
+        codes = [warning["code"] for warning in _warnings(emulator)]
+        return await emulator.call(X, "what_was_said"), codes
+
+    (said, late), codes = run_with(write_project(tmp_path, LATE), story)
+    assert "has ended" in said
+    assert late is None
+    assert codes == ["W_LATE_STORAGE"]
+
+
+def test_the_clock_ends_with_year_9999(tmp_path: Path) -> None:
+    async def story(emulator: Emulator) -> str:
+        await emulator.clock.set_to(253_402_300_799_000)
+        with pytest.raises(EdgeemuError) as caught:
+            await emulator.clock.advance(1_000)
+        return caught.value.code.text
+
+    assert run_with(write_project(tmp_path, SOURCE), story) == "E_INSTANT_INVALID"
+
+
+def test_every_entry_says_what_led_to_it(tmp_path: Path) -> None:
+    """Issue, item 2: entries carry a cause."""
+
+    async def story(emulator: Emulator) -> list[dict[str, Any]]:
+        emulator.start()
+        await emulator.call(X, "awaits_all")
+        await emulator.evict(X)
+        await emulator.clock.advance(2_000)
+        await emulator.alarms.fail(X)
+        emulator.reload()
+        emulator.clock.freeze()
+        return emulator.journal()
+
+    entries = run_with(write_project(tmp_path, SOURCE), story)
+    assert {entry["kind"] for entry in entries} >= {"started", "init", "evicted", "clock", "reload"}
+    assert [entry for entry in entries if not entry["cause"]] == []

@@ -26,7 +26,7 @@ def test_a_broken_promise_ends_the_call_and_is_told(
         emulator.on_broken(told.append)
         await emulator.call(inst("A/x"), "touch")
 
-        def breach(self: Instance) -> None:
+        def breach(self: Instance, **_: bool) -> None:
             raise InvariantError("planted")
 
         monkeypatch.setattr(Instance, "check", breach)

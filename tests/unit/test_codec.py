@@ -27,7 +27,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from edgeemu.codec import DEPTH_MAX, INTEGER_MAX, UNDEFINED, decode, encode, from_json, to_json
+from edgeemu.codec import DEPTH_MAX, UNDEFINED, decode, encode, from_json, to_json
+from edgeemu.limits import INTEGER_MAX
 from edgeemu.sdk import errors
 from edgeemu.sdk.errors import ActorError, CodecError, error_named
 

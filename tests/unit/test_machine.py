@@ -321,9 +321,9 @@ def test_two_alarm_turns_are_a_bug(driver: Driver) -> None:
     instance = Instance(X, row=InstanceRow(), alarm_queued=True)
     instance.queue.extend(driver.turn(X, TurnKind.ALARM) for _ in range(2))
     with pytest.raises(InvariantError, match="at most once"):
-        instance.check()
+        instance.check(delivers=True, idles=False)
 
 
 def test_ending_without_a_turn_is_a_bug() -> None:
     with pytest.raises(InvariantError, match="belongs to a running turn"):
-        Instance(X, row=InstanceRow(), ending=SUCCEEDED).check()
+        Instance(X, row=InstanceRow(), ending=SUCCEEDED).check(delivers=False, idles=False)

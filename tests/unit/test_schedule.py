@@ -8,6 +8,7 @@ from edgeemu.core.rows import Alarm, InstanceRow
 from edgeemu.emulator import schedule
 from edgeemu.emulator.schedule import Schedule
 from edgeemu.ids import InstanceId
+from edgeemu.limits import SCHEDULE_WINDOW_ALARMS
 from edgeemu.stores.memory import MemoryStore
 from edgeemu.stores.port import Batch, StoredTurn
 from tests.support.emulators import T0_MS, inst, run_with, write_project
@@ -46,7 +47,7 @@ def test_window_answers_as_the_store(size, steps):
     store = MemoryStore()
     window = Schedule(store)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schedule, "WINDOW_ALARMS", size)
+        patch.setattr(schedule, "SCHEDULE_WINDOW_ALARMS", size)
         for kind, *values in steps:
             if kind == "set":
                 _keep(store, window, values[0], _alarm(values[1], values[2]))
@@ -76,7 +77,7 @@ def test_a_start_reads_one_window():
     assert [due.alarm.due_at_ms for due in window.due(fire_by_ms=None, limit=3)] == [0, 1, 2]
     _keep(store, window, 0, _alarm(5_000, 0))
     assert [due.alarm.due_at_ms for due in window.due(fire_by_ms=3, limit=9)] == [1, 2, 3]
-    assert store.asked == [schedule.WINDOW_ALARMS]
+    assert store.asked == [SCHEDULE_WINDOW_ALARMS]
 
 
 def test_who_is_told_of_an_alarm_finds_it(tmp_path):

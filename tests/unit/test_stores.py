@@ -380,6 +380,30 @@ def test_journal_is_numbered_and_searched(store):
     assert store.journal(limit=0) == []
 
 
+def test_journal_is_read_page_by_page(store):
+    entries = [Entry(Kind.CALL, 10 + at % 4, (ALICE, BOB)[at % 2], at) for at in range(1, 12)]
+    recorded = store.apply(Batch(entries=entries))
+    for asked in ({}, {"instance": BOB}, {"since_ms": 12}, {"instance": ALICE, "since_ms": 11}):
+        expected = store.journal(**asked, limit=99)
+        for size in (1, 3, 99):
+            found: list[Recorded] = []
+            while page := store.journal(
+                **asked,
+                since_seq=found[-1].seq if found else 0,
+                oldest_first=True,
+                limit=size,
+            ):
+                assert len(page) <= size
+                found += page
+            assert found == expected
+    assert store.journal(oldest_first=True, limit=2) == recorded[:2]
+    assert store.journal(oldest_first=True, since_seq=4, limit=2) == recorded[4:6]
+    assert store.journal(oldest_first=True, since_seq=11, limit=2) == []
+    assert store.journal(oldest_first=True, since_seq=99, limit=2) == []
+    assert store.journal(since_seq=99, limit=2) == []
+    assert store.journal(oldest_first=True, limit=0) == []
+
+
 def test_journal_keeps_the_newest(kind, tmp_path):
     store = make_store(kind, tmp_path, journal_entries_max=10)
     entries = [Entry(Kind.PRINT, at_ms, ALICE) for at_ms in range(1, JOURNAL_PRUNE_ENTRIES)]
@@ -392,6 +416,8 @@ def test_journal_keeps_the_newest(kind, tmp_path):
         range(JOURNAL_PRUNE_ENTRIES - 9, JOURNAL_PRUNE_ENTRIES + 1)
     )
     assert store.journal(instance=ALICE, limit=10_000) == found
+    assert store.journal(oldest_first=True, limit=2) == found[:2]
+    assert store.journal(oldest_first=True, since_seq=found[2].seq, limit=2) == found[3:5]
     store.close()
 
 

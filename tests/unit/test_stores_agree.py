@@ -78,7 +78,7 @@ class BothStores(RuleBasedStateMachine):
     def same(self, method: str, *args: Any, **kwargs: Any) -> None:
         expected = getattr(self.memory, method)(*args, **kwargs)
         assert getattr(self.sqlite, method)(*args, **kwargs) == expected
-        assert len(self.sqlite._ids) <= sqlite.IDS_REMEMBERED_MAX
+        assert len(self.sqlite._ids) <= 3
 
     @rule(batch=_batches)
     def apply(self, batch):

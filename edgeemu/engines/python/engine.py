@@ -11,6 +11,7 @@ from edgeemu.codec import decode, encode
 from edgeemu.core.events import Failure, TurnKind
 from edgeemu.core.profile import Profile
 from edgeemu.engines.port import Answer, Host, Result, Waiting, Work
+from edgeemu.engines.python.containment import error_text
 from edgeemu.engines.python.context import (
     ActorContext,
     ActorStorage,
@@ -26,7 +27,7 @@ from edgeemu.engines.python.dispatch import (
 )
 from edgeemu.engines.python.loader import LoadedCode, ProjectLoader
 from edgeemu.engines.python.loop import EmulatorLoop, Steps, World
-from edgeemu.engines.python.scope import Scope, relative_file
+from edgeemu.engines.python.scope import Scope, is_project_file, relative_file
 from edgeemu.engines.python.watchdog import HangInterrupt
 from edgeemu.ids import InstanceId
 from edgeemu.sdk.actor import AlarmInfo
@@ -113,7 +114,7 @@ class PythonEngine:
         """Start a turn; `done` is called once, outside of every step."""
         scope = Scope(host)
         self._scopes[host.turn_id] = scope
-        body = self._front(work) if work.kind is None else self._turn(scope, host, work)
+        body = self._front(work) if work.kind is None else self._closed(scope, host, work)
         task = self._loop.create_actor_task(scope, body)
         scope.main = task
 
@@ -168,17 +169,29 @@ class PythonEngine:
 
     def _sweep(self, scope: Scope) -> None:
         """Forget a turn whose last task has ended."""
-        left = [task for task in scope.tasks if not task.done()]
-        if not left:
-            self._scopes.pop(scope.host.turn_id, None)
-            return
+        left = list(scope.tasks)  # Also those that are done and have not been noted yet.
         for task in left:
             task.add_done_callback(lambda _: self._sweep(scope), context=self._loop.plain_context)
+        if left:
+            return
+        self._scopes.pop(scope.host.turn_id, None)
+        failed, scope.failed_tasks = scope.failed_tasks, []
+        for task in failed:
+            error = task.exception() if task._log_traceback else None
+            if error is not None:  # Nobody asked how the task ended, so nobody knows yet.
+                scope.host.task_failed(self._failure(scope, error), error)
 
     def _class_of(self, instance: InstanceId) -> type[Any]:
         if self._code is None:
             raise ActorError("no code is loaded")
         return self._code.classes[instance.type]
+
+    async def _closed(self, scope: Scope, host: Host, work: Work) -> Answer:
+        """The turn, whose storage closes as it ends: no task slips a write in before the commit."""
+        try:
+            return await self._turn(scope, host, work)
+        finally:
+            host.close()
 
     async def _turn(self, scope: Scope, host: Host, work: Work) -> Answer:
         instance = host.instance
@@ -200,7 +213,7 @@ class PythonEngine:
                 answer = await self._call(scope, target, work)
         for failed in scope.failed:
             if not failed.seen:
-                text = f"{type(failed.error).__name__}: {failed.error}"
+                text = f"{type(failed.error).__name__}: {error_text(failed.error)}"
                 gate = ActorOutputGateError(f"a write that was not awaited failed: {text}")
                 raise scope.refuse(gate) from failed.error
         return answer
@@ -259,12 +272,12 @@ class PythonEngine:
         """An error of actor code as the core and the journal know it."""
         name = error.name if isinstance(error, ActorError) else type(error).__name__
         own = error is not scope.refused
-        return Failure(name, str(error), self.place_in(error), self.trace_of(error), own)
+        return Failure(name, error_text(error), self.place_in(error), self.trace_of(error), own)
 
     def place_in(self, error: BaseException) -> str | None:
         """The `file:line` of the innermost frame of the project in an error."""
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
-            if frame.filename.startswith(self._loader.root):
+            if is_project_file(frame.filename, self._loader.root):
                 return f"{relative_file(frame.filename, self._loader.root)}:{frame.lineno}"
         return None
 
@@ -273,7 +286,7 @@ class PythonEngine:
         root = self._loader.root
         lines = []
         for frame in traceback.extract_tb(error.__traceback__):
-            if frame.filename.startswith(root):
+            if is_project_file(frame.filename, root):
                 file = relative_file(frame.filename, root)
                 lines.append(f"  {file}:{frame.lineno} in {frame.name}\n    {frame.line}")
         left_out = len(lines) - _TRACE_FRAMES_MAX
@@ -303,7 +316,7 @@ class PythonEngine:
         waits: Any = task.get_coro()
         while waits is not None:
             frame = getattr(waits, "cr_frame", None) or getattr(waits, "gi_frame", None)
-            if frame is not None and frame.f_code.co_filename.startswith(self._loader.root):
+            if frame is not None and is_project_file(frame.f_code.co_filename, self._loader.root):
                 file = relative_file(frame.f_code.co_filename, self._loader.root)
                 place = f"{file}:{frame.f_lineno}"
             waits = getattr(waits, "cr_await", None) or getattr(waits, "gi_yieldfrom", None)

@@ -8,6 +8,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,9 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from edgeemu.engines.python.scope import relative_file
+from edgeemu.engines.python.containment import error_text, raised_by_code
+from edgeemu.engines.python.scope import is_project_file, relative_file
+from edgeemu.engines.python.watchdog import HangInterrupt
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.sdk.actor import StatefulActor
 
@@ -136,7 +139,7 @@ class ProjectLoader:
             sys.meta_path.remove(self._finder)
 
     def _project_modules(self) -> dict[str, ModuleType]:
-        prefix = str(self._root)
+        prefix = str(self._root) + os.sep
         found = {}
         for name, module in list(sys.modules.items()):
             spec = getattr(module, "__spec__", None)
@@ -186,7 +189,11 @@ class ProjectLoader:
             return importlib.import_module(name)
         except SyntaxError as error:
             raise self._syntax_error(error) from None
-        except (Exception, SystemExit) as error:
+        except HangInterrupt:
+            raise
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and not raised_by_code(error):
+                raise
             raise self._import_error(error) from None
 
     def _import_alone(self, name: str, file: Path) -> ModuleType:
@@ -239,9 +246,9 @@ class ProjectLoader:
             detail=code_frame(error.filename, error.lineno, error.offset),
         )
 
-    def _import_error(self, error: Exception | SystemExit) -> EdgeemuError:
+    def _import_error(self, error: BaseException) -> EdgeemuError:
         frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if frame.filename.startswith(self.root)]
+        own = [frame for frame in frames if is_project_file(frame.filename, self.root)]
         frame = own[-1] if own else None
         where = "the project" if frame is None else relative_file(frame.filename, self.root)
         line = None if frame is None else frame.lineno
@@ -252,7 +259,7 @@ class ProjectLoader:
         return EdgeemuError(
             Code.PROJECT_IMPORT,
             what=f"{where}{'' if line is None else f' line {line}'} cannot be imported",
-            why=f"{name}: {error}",
+            why=f"{name}: {error_text(error)}",
             fix=fix,
             detail=code_frame(frame.filename if frame else None, line, None),
         )

@@ -13,7 +13,7 @@ import asyncio
 import sys
 import warnings
 from asyncio import Future, Task, events
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from math import ceil
@@ -23,7 +23,8 @@ from weakref import WeakSet
 
 from edgeemu.clock import ActorTime, EmulatorClock, stopwatch_ns
 from edgeemu.core.timers import Timer, Timers
-from edgeemu.engines.python.scope import Scope, caller_place, current
+from edgeemu.engines.python.containment import contained
+from edgeemu.engines.python.scope import Scope, caller_place, current, is_project_file
 from edgeemu.engines.python.watchdog import HangInterrupt, Watchdog
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.limits import BLOCKING_STEP_MS
@@ -139,20 +140,14 @@ class Steps:
             function(*args)
         except HangInterrupt:
             pass  # Reported by `blocked`; the turn itself is ended by its budget.
-        except SystemExit as error:
-            raise _no_exit(error) from error
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise contained(error)  # noqa: B904 - it says itself what it comes from
         finally:
             self.leave(scope)
 
     def close(self) -> None:
         """Stop the watchdog."""
         self._watchdog.close()
-
-
-def _no_exit(error: SystemExit) -> RuntimeError:
-    """What `sys.exit` in actor code is: an error of the turn, not the end of the emulator."""
-    refusal = RuntimeError(f"actor code cannot end the process: sys.exit({error.code!r})")
-    return refusal.with_traceback(error.__traceback__)
 
 
 class Stepper(Coroutine[Any, Any, Any]):
@@ -170,8 +165,8 @@ class Stepper(Coroutine[Any, Any, Any]):
         self._steps.enter()
         try:
             return self._coroutine.send(value)
-        except SystemExit as error:
-            raise _no_exit(error) from error
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise contained(error)  # noqa: B904 - it says itself what it comes from
         finally:
             self._steps.leave(self._scope)
 
@@ -182,8 +177,8 @@ class Stepper(Coroutine[Any, Any, Any]):
             if val is None and tb is None:
                 return self._coroutine.throw(typ)
             return self._coroutine.throw(typ, val, tb)
-        except SystemExit as error:
-            raise _no_exit(error) from error
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise contained(error)  # noqa: B904 - it says itself what it comes from
         finally:
             self._steps.leave(self._scope)
 
@@ -297,6 +292,38 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
                 still.append((deadline_ns, waiter))
         self._idle_waiters = still
 
+    # --- what actor code may not do ---------------------------------------------------------
+
+    def _call_soon(
+        self, callback: Any, args: tuple[Any, ...], context: Context | None
+    ) -> asyncio.Handle:
+        """As in asyncio; a function of the project, called for a turn, runs as a step of it."""
+        code = getattr(callback, "__code__", None)
+        if code is not None and self._steps is not None:
+            scope = current.get() if context is None else context.get(current)
+            if scope is not None and is_project_file(code.co_filename, self._root):
+                callback, args = self._steps.run, (scope, callback, *args)
+        handle: asyncio.Handle = super()._call_soon(callback, args, context)  # type: ignore[misc]
+        return handle
+
+    def stop(self) -> None:
+        """As in asyncio, for the tool alone.
+
+        Raises:
+            RuntimeError: in actor code.
+        """
+        if current.get() is not None:
+            raise RuntimeError("actor code cannot stop the event loop")
+        super().stop()
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """As in asyncio, but a thread that actor code left behind is not waited for."""
+        del timeout
+        self._executor_shutdown_called = True
+        executor = self._default_executor  # type: ignore[attr-defined]
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
+
     # --- virtual time ----------------------------------------------------------------------
 
     def time(self) -> float:
@@ -359,7 +386,13 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
             Stepper(self._steps, scope, coroutine), context=context
         )
         scope.tasks[task] = None
-        task.add_done_callback(lambda done: scope.tasks.pop(done, None), context=self.plain_context)
+
+        def ended(done: Task[Any]) -> None:
+            scope.tasks.pop(done, None)
+            if done is not scope.main and done._log_traceback:
+                scope.failed_tasks.append(done)
+
+        task.add_done_callback(ended, context=self.plain_context)
         return task
 
     def create_task(self, coro: Any, *, name: Any = None, context: Context | None = None) -> Any:
@@ -367,6 +400,10 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         scope = current.get()
         if scope is None or self._steps is None:
             return super().create_task(coro, name=name, context=context)
+        if not asyncio.iscoroutine(coro):
+            if not isinstance(coro, Awaitable):
+                raise TypeError(f"a coroutine was expected, got {coro!r}")
+            coro = _awaited(coro)  # Stubs and storage give awaitables; each may be a task.
         task = self._scoped_task(scope, coro, context)
         if name is not None:
             task.set_name(str(name))
@@ -380,16 +417,12 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         future = ActorFuture(loop=self)
         maker = sys._getframe(1)
         inside = maker.f_globals.get("__name__") in _INSIDE_MODULES
-        if not inside and not self._is_project_code(maker.f_code.co_filename):
+        if not inside and not is_project_file(maker.f_code.co_filename, self._root):
             future.outside = True
             if scope.outside is None:
                 scope.outside = WeakSet()
             scope.outside.add(future)
         return future
-
-    def _is_project_code(self, filename: str) -> bool:
-        """Whether a file is the user's own: a future made there is resolved by the turn itself."""
-        return filename.startswith(self._root) and "site-packages" not in filename
 
     def _make_socket_transport(self, *args: Any, **kwargs: Any) -> Any:
         transport = super()._make_socket_transport(*args, **kwargs)  # type: ignore[misc]
@@ -399,6 +432,10 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
                 scope.transports = WeakSet()
             scope.transports.add(transport)
         return transport
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
 
 
 def _nothing() -> None:

@@ -1,10 +1,12 @@
 """What belongs to one turn of Python actor code: its host, its tasks, its failed writes."""
 
+import os
 import sys
 import weakref
 from asyncio import Task
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -13,6 +15,7 @@ from edgeemu.engines.port import Host
 from edgeemu.sdk.errors import ActorError
 
 _PACKAGE = str(Path(__file__).parents[2])
+_INSTALLED = frozenset({"site-packages", "dist-packages", "node_modules", "venv"})
 
 
 class Scope:
@@ -24,6 +27,7 @@ class Scope:
         transports: the network connections that it opened.
         outside: the futures that it made and that the outside world resolves.
         failed: writes that were refused and whose refusal nobody has seen yet.
+        failed_tasks: tasks that it started and that ended with an error.
         init: functions that the constructor wants run before the first turn.
         in_constructor: whether the constructor runs right now.
     """
@@ -31,6 +35,7 @@ class Scope:
     __slots__ = (
         "__weakref__",
         "failed",
+        "failed_tasks",
         "host",
         "in_constructor",
         "init",
@@ -50,6 +55,7 @@ class Scope:
         self.transports: weakref.WeakSet[Any] | None = None
         self.outside: weakref.WeakSet[Any] | None = None
         self.failed: list[FailedWrite] = []
+        self.failed_tasks: list[Task[Any]] = []
         self.init: list[Callable[[], Awaitable[Any]]] = []
         self.in_constructor = False
         self.main: Task[Any] | None = None
@@ -112,6 +118,19 @@ def _is_ours(code: CodeType) -> bool:
 def place_of(frame: FrameType, root: str) -> str:
     """The `file:line` of a frame, relative to the project where it lies inside."""
     return f"{relative_file(frame.f_code.co_filename, root)}:{frame.f_lineno}"
+
+
+@lru_cache(maxsize=4_096)
+def is_project_file(filename: str, root: str) -> bool:
+    """Whether a file is the user's own: inside the project, and neither installed nor edgeemu's.
+
+    A virtual environment usually lies inside the project, and edgeemu in it.
+    """
+    path = Path(filename)
+    if filename.startswith(_PACKAGE + os.sep) or not path.is_relative_to(root):
+        return False
+    folders = path.relative_to(root).parts[:-1]
+    return not any(part.startswith(".") or part in _INSTALLED for part in folders)
 
 
 def relative_file(filename: str, root: str) -> str:

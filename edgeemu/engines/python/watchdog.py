@@ -9,8 +9,7 @@ import ctypes
 import threading
 
 from edgeemu.clock import stopwatch_ns, wait_thread_event_ms
-
-_POLL_MS = 100
+from edgeemu.limits import WATCHDOG_POLL_MS
 
 
 class HangInterrupt(BaseException):
@@ -61,7 +60,7 @@ class Watchdog:
             self._thread.join()
 
     def _watch(self) -> None:
-        while not wait_thread_event_ms(self._closed, _POLL_MS):
+        while not wait_thread_event_ms(self._closed, WATCHDOG_POLL_MS):
             with self._lock:
                 started_ns = self._started_ns
                 if started_ns and stopwatch_ns() - started_ns > self._limit_ns:

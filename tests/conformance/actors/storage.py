@@ -1,6 +1,7 @@
 """Keys and values."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from edgeemu import StatefulActor
 from edgeemu.codec import UNDEFINED
@@ -120,12 +121,14 @@ class A(StatefulActor):
         await self.ctx.storage.set_alarm(self.ctx.now_ms() + 60_000)
         naive = datetime(2030, 1, 1)
         refused = []
-        for when in (float("nan"), float("inf"), "2027", naive, None):
+        wrong: list[Any] = [float("nan"), float("inf"), "2027", naive, None]
+        for when in wrong:
             try:
                 await self.ctx.storage.set_alarm(when)
             except TypeError:
                 refused.append(str(type(when).__name__))
-        return [refused, await self.ctx.storage.get_alarm() - self.ctx.now_ms()]
+        due_at_ms = await self.ctx.storage.get_alarm()
+        return [refused, due_at_ms and due_at_ms - self.ctx.now_ms()]
 
     async def aware(self):
         moment = datetime(2030, 1, 1, tzinfo=UTC) + timedelta(microseconds=1_500)
