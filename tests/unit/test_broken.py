@@ -1,4 +1,4 @@
-"""A broken promise of the core stops the run, tells whoever waits, and leaves the journal behind."""
+"""A broken promise of the core stops the run, tells whoever waits, and leaves the journal."""
 
 from pathlib import Path
 

@@ -389,7 +389,11 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
 
         def ended(done: Task[Any]) -> None:
             scope.tasks.pop(done, None)
-            if done is not scope.main and done._log_traceback:
+            if done is scope.main or not done._log_traceback:
+                return
+            if scope.stopped:
+                done.exception()  # Its turn is over: how this code ends is nobody's business.
+            else:
                 scope.failed_tasks.append(done)
 
         task.add_done_callback(ended, context=self.plain_context)
