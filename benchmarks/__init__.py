@@ -1,0 +1,1 @@
+"""How fast edgeemu is, beside what it stands on and beside the platforms' own local stacks."""
