@@ -108,7 +108,8 @@ NOTE_CHARS_MAX = 600
 `HEAD_BYTES_MAX`)."""
 
 PROBE_WAIT_MS = 10_000
-"""Real milliseconds that a server may take to say that it is there: more than a watchdog's step."""
+"""Real milliseconds that a server may take to say that it is there (a choice: more than a step of
+actor code before the watchdog ends it)."""
 
 HINT_WAIT_MS = 1_000
 """Real milliseconds that a command waits for its answer before it asks what holds it up (a choice:

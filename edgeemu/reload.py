@@ -266,8 +266,9 @@ class Reloader:
         """
         if emulator.load_error is not None:
             return [*files]
-        modules = list(sys.modules.values())
-        loaded = {getattr(module, "__file__", None) for module in modules}
+        # By the dictionary, because a module may do anything when it is asked for an attribute.
+        modules = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
+        loaded = {module.get("__file__") for module in modules}
         root = self._root.resolve()
         return [file for file in files if not is_test_file(file) or str(root / file) in loaded]
 

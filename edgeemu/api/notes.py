@@ -51,7 +51,9 @@ class Notes:
         """The notes in the order in which they should be read."""
         notes = []
         if self._stale is not None:
-            notes.append(_note("note", f"old code is serving: {self._stale}"))
+            notes.append(
+                _note("note", f"old code is serving: {self._stale}; see what `edgeemu dev` says")
+            )
         notes += [_note("warning", text) for text in self._warnings]
         if self._warning_count > len(self._warnings):
             left = self._warning_count - len(self._warnings)

@@ -11,7 +11,7 @@ from edgeemu.cli.journal import entry_lines
 from edgeemu.cli.journal import when as left_words
 from edgeemu.cli.missing import note_missing
 from edgeemu.cli.render import Line
-from edgeemu.cli.values import ask_instant
+from edgeemu.cli.values import ask_instant, parse_when
 from edgeemu.cli.words import alarm_table, fired_lines
 from edgeemu.errors import Code, EdgeemuError, ExitStatus
 
@@ -99,15 +99,13 @@ def set_alarm(
         when_ms = ask_instant(target, when)
         found = target.perform("alarms.set", {"actor": actor, "when_ms": when_ms})
     # With a clock that runs, a part of the time that was typed has passed by now.
-    typed = when.strip().startswith("+")
-    left = f"in {when.strip()[1:]}" if typed and found else None
-    run.show(found, lambda alarm: [_set_words(alarm, left)] if alarm else [])
+    typed_ms = parse_when(when, 0) if when.strip().startswith("+") else None
+    run.show(found, lambda alarm: [_set_words(alarm, typed_ms)] if alarm else [])
 
 
-def _set_words(alarm: dict[str, Any], left: str | None) -> Line:
-    return (
-        f"{alarm['actor']} is due at {alarm['due_at']} ({left or left_words(alarm['due_in_ms'])})"
-    )
+def _set_words(alarm: dict[str, Any], typed_ms: int | None) -> Line:
+    left_ms = alarm["due_in_ms"] if typed_ms is None else typed_ms
+    return f"{alarm['actor']} is due at {alarm['due_at']} ({left_words(left_ms)})"
 
 
 @command(app, "clear")

@@ -26,7 +26,7 @@ _ESCAPED |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
 
 def visible(text: str) -> str:
     """A text on one line, with its control characters spelt out."""
-    return text.translate(_ESCAPED)
+    return text if text.isprintable() else text.translate(_ESCAPED)
 
 
 def data(value: Any, *, compact: bool = False) -> None:
@@ -110,7 +110,13 @@ def _pieces(line: Line) -> list[tuple[str, str]]:
         return [(line, "")]
     if isinstance(line, tuple) and len(line) == 2 and line[1] in STYLES:
         return [(str(line[0]), str(line[1]))]
-    return [piece for part in line for piece in _pieces(part)]
+    found: list[tuple[str, str]] = []
+    for part in line:
+        if isinstance(part, str):
+            found.append((part, ""))
+        else:
+            found += _pieces(part)
+    return found
 
 
 def _print(stream: TextIO, found: Iterable[Line]) -> None:

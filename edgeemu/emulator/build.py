@@ -17,7 +17,9 @@ from edgeemu.limits import STATE_LOCK_WAIT_MS
 from edgeemu.rng import check_seed, draw_seed, stream
 from edgeemu.stores.memory import MemoryStore
 from edgeemu.stores.port import Batch, Store
+from edgeemu.stores.problems import damaged
 from edgeemu.stores.sqlite import SqliteStore
+from edgeemu.stores.sqlite_file import STATE_FILE
 
 META_SEED = "seed"
 META_CLOCK_CONFIG = "clock_config"
@@ -93,6 +95,8 @@ def build(config: Config, options: Options, loop: EmulatorLoop) -> Parts:
 
 def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store) -> Parts:
     position = store.read_meta(META_POSITION)
+    if position is not None and options.state_dir is not None:
+        _check_position(position, options.state_dir)
     seed = _choose_seed(config, options, store)
     clock, notices = _make_clock(config, options, store, position)
     profile = PROFILES[config.platform]
@@ -123,6 +127,21 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
     }
     store.apply(Batch(real_at_ms=clock.real_ms(), meta=meta))
     return Parts(config, store, clock, shell, engine, seed, tuple(notices))
+
+
+def _check_position(position: Any, folder: Path) -> None:
+    """Refuse a kept clock that no edgeemu wrote.
+
+    Raises:
+        EdgeemuError: `E_STATE_DAMAGED`.
+    """
+    kinds: dict[str, Any] = dict.fromkeys(("now_ms", "real_at_ms", "turn_id"), int)
+    kinds |= {"mode": str, "rate": int | float}
+    whole = isinstance(position, dict) and all(
+        isinstance(position.get(name), kind) for name, kind in kinds.items()
+    )
+    if not whole or position["mode"] not in list(ClockMode):
+        raise damaged(folder / STATE_FILE, "it does not say where the clock was left")
 
 
 def make_loader(config: Config) -> ProjectLoader:

@@ -131,8 +131,8 @@ def unknown_key(instance: InstanceId, key: str) -> EdgeemuError:
     )
 
 
-def frozen_wait(waiting: Waiting | None, now_ms: int, *, alone: bool = True) -> EdgeemuError:
-    """A turn waits for virtual time that nobody moves; `alone`: that nobody else can move."""
+def frozen_wait(waiting: Waiting | None, now_ms: int) -> EdgeemuError:
+    """A turn waits for virtual time that nobody can move: no server runs."""
     who = "a turn" if waiting is None else f"{waiting.instance or 'the function in front'}"
     where = "" if waiting is None or waiting.where is None else f" at {waiting.where}"
     return EdgeemuError(
@@ -140,10 +140,7 @@ def frozen_wait(waiting: Waiting | None, now_ms: int, *, alone: bool = True) -> 
         what=f"{who} waits{where} for time to pass, and the clock is frozen",
         why=f"the clock stands at {format_instant(now_ms)}, and nothing moves it in this command",
         fix="run `edgeemu dev` and advance the clock from another terminal, "
-        "in a test use `.start(...)` and `clock.advance(...)`, or `edgeemu clock resume`"
-        if alone
-        else "advance the clock first, such as with `edgeemu clock next`, "
-        "or drop the turn with `edgeemu evict --crash`",
+        "in a test use `.start(...)` and `clock.advance(...)`, or `edgeemu clock resume`",
     )
 
 
@@ -156,6 +153,16 @@ def never_waits(waiting: Waiting | None, io_wait_ms: int) -> EdgeemuError:
         what=f"{who} never waits{where}",
         why=f"it ran on for {io_wait_ms} ms of real time, and the clock is frozen",
         fix="let it wait for something, such as asyncio.sleep(1), or end its loop",
+    )
+
+
+def damaged_value(instance: InstanceId, key: str, why: str) -> EdgeemuError:
+    """What is stored under a key is no value that edgeemu wrote."""
+    return EdgeemuError(
+        Code.STATE_DAMAGED,
+        what=f"the value of `{key}` of {instance} is damaged",
+        why=why,
+        fix=f"write another one with `edgeemu storage put`, or delete `{key}`",
     )
 
 

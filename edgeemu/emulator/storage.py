@@ -34,7 +34,7 @@ class StorageControl:
         """Keys and values, in key order, however many there are."""
         self._shell.flush()
         found = read_keys(self._store, instance, prefix=prefix)
-        return {key: to_json(decode(data)) for key, data in found}
+        return {key: self._decode(instance, key, data) for key, data in found}
 
     def get(self, instance: InstanceId, key: str) -> Any:
         """The value under a key.
@@ -46,7 +46,13 @@ class StorageControl:
         data = self._store.read(instance, key)
         if data is None:
             raise problems.unknown_key(instance, key)
-        return to_json(decode(data))
+        return self._decode(instance, key, data)
+
+    def _decode(self, instance: InstanceId, key: str, data: bytes) -> Any:
+        try:
+            return to_json(decode(data))
+        except CodecError as error:
+            raise problems.damaged_value(instance, key, str(error)) from None
 
     async def put(
         self, instance: InstanceId, key: str, value: Any, *, cause: str = "cli"

@@ -11,8 +11,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
@@ -92,8 +92,26 @@ _decode = msgspec.json.Decoder().decode
 _decode_faults = msgspec.json.Decoder(tuple[Fault, ...]).decode
 
 Made = TypeVar("Made", bound="DataclassInstance")
+_Unpack = TypeVar("_Unpack", bound=Callable[..., Any])
 _SURROGATE_FIRST = 0xD800
 _SURROGATE_LAST = 0xDFFF
+
+
+class UnreadableError(Exception):
+    """A row holds what no edgeemu wrote."""
+
+
+def _readable(unpack: _Unpack) -> _Unpack:
+    """Tell of a row that cannot be unpacked as of damage: it came from the disk."""
+
+    @wraps(unpack)
+    def wrapped(columns: Any) -> Any:
+        try:
+            return unpack(columns)
+        except (LookupError, TypeError, ValueError) as error:
+            raise UnreadableError(f"a row cannot be read: {error}") from error
+
+    return cast(_Unpack, wrapped)
 
 
 def check_instance(instance: InstanceId) -> None:
@@ -210,6 +228,7 @@ def pack_row(row: InstanceRow) -> PackedRow:
     )
 
 
+@_readable
 def unpack_row(columns: PackedRow) -> InstanceRow:
     """The row that `pack_row` made into columns."""
     last_delivery_at_ms, faults, last_turn, last_error = columns[_REST_AT:]
@@ -225,6 +244,7 @@ def unpack_row(columns: PackedRow) -> InstanceRow:
     )
 
 
+@_readable
 def unpack_past(columns: tuple[Any, ...]) -> PastAlarm:
     """The ended alarm in the columns of `PAST_COLUMNS`."""
     return PastAlarm(_PAST_STATES[columns[0]], *columns[1:])
@@ -288,6 +308,7 @@ def last_pruned(*, seq_before: int, seq: int, entries_max: int) -> int:
     return max(seq - entries_max, 0)
 
 
+@_readable
 def unpack_entry(columns: PackedEntry) -> Recorded:
     """The journal entry that `pack_entry` made into columns."""
     seq, now_ms, real_at_ms, kind, type_name, name, turn, cause, data = columns
@@ -305,6 +326,7 @@ def to_json(value: Any) -> str:
         return _encode(_map_text(plain, written_out)).decode()
 
 
+@_readable
 def from_json(text: str) -> Any:
     """The data in JSON text."""
     return _decode(text)

@@ -92,6 +92,8 @@ def _explaining(method: _Method) -> _Method:
             return method(self, *args, **kwargs)
         except apsw.Error as error:
             raise explained(self.path, error) or error from error
+        except packing.UnreadableError as error:
+            raise problems.damaged(self.path, str(error)) from error
 
     return cast(_Method, wrapped)
 

@@ -13,8 +13,10 @@ from edgeemu.api.app import Access, App
 from edgeemu.api.operations import OPERATIONS
 from edgeemu.clock import pause_real_ms
 from edgeemu.config import Config
+from edgeemu.core.journal import Entry, Kind
 from edgeemu.emulator import Emulator
 from edgeemu.errors import error_from_json
+from edgeemu.stores.port import Batch
 from tests.support.emulators import run_with
 from tests.support.projects import write_api_project
 
@@ -364,21 +366,67 @@ def test_followers_get_what_is_there_and_what_comes(config: Config) -> None:
     with_client(config, body)
 
 
-def test_follower_that_falls_behind_is_told(
-    config: Config, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("since_seq", [0, 5])
+def test_follower_gets_every_page(
+    since_seq: int, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("edgeemu.emulator.facade.JOURNAL_PAGE_MAX", 3)
     monkeypatch.setattr("edgeemu.api.control.JOURNAL_PAGE_MAX", 3)
 
     async def body(app: App, _: httpx.AsyncClient) -> None:
         for index in range(10):
             await app.emulator.call(app.emulator.address(f"A/{index}"), "touch")
-        follower = RawRequest(app, "GET", "/_edgeemu/log/follow", "since_seq=1")
+        expected = app.emulator.journal(since_seq=since_seq)
+        assert len(expected) > 10
+        follower = RawRequest(app, "GET", "/_edgeemu/log/follow", f"since_seq={since_seq}")
+        await follower.wait_message()
+        found: list[dict[str, Any]] = []
+        while len(found) < len(expected):
+            page = await follower.wait_entries()
+            assert len(page) <= 3
+            found += page
+        assert found == expected
+        follower.leave()
+        await asyncio.wait_for(follower.task, 5)
+
+    with_client(config, body)
+
+
+@pytest.mark.parametrize(("since_seq", "missed"), [(0, 900), (400, 500)])
+def test_follower_is_told_of_what_is_gone(since_seq: int, missed: int, tmp_path: Path) -> None:
+    config = write_api_project(tmp_path, "[limits]\njournal_entries = 100\n")
+
+    async def body(app: App, _: httpx.AsyncClient) -> None:
+        app.emulator._parts.store.apply(Batch(entries=[Entry(Kind.STARTED, 0)] * 1_000))
+        follower = RawRequest(app, "GET", "/_edgeemu/log/follow", f"since_seq={since_seq}")
         await follower.wait_message()
         gap, *rest = await follower.wait_entries()
-        assert gap["kind"] == "gap"
-        assert len(rest) == 3
-        assert set(gap) == {"seq", "kind", "now_ms", "real_at_ms", "actor", "turn", "cause"}
+        assert (gap["kind"], gap["missed"], gap["seq"], gap["actor"]) == ("gap", missed, 900, None)
+        assert [entry["seq"] for entry in rest] == list(range(901, 1_001))
+        follower.leave()
+        await asyncio.wait_for(follower.task, 5)
+
+    with_client(config, body)
+
+
+def test_follower_of_one_actor_is_not_told_of_what_others_did(tmp_path: Path) -> None:
+    config = write_api_project(tmp_path, "[limits]\njournal_entries = 100\n")
+
+    async def body(app: App, __: httpx.AsyncClient) -> None:
+        instance = app.emulator.address("A/x")
+        await app.emulator.call(instance, "echo")
+        follower = RawRequest(app, "GET", "/_edgeemu/log/follow", "actor=A/x")
+        await follower.wait_message()
+        assert await follower.wait_entries()
+        other = app.emulator.address("A/other")
+        for count in (950, 60):  # Behind the 1,000th, all but 100 leave the journal.
+            for _ in range(count):
+                app.emulator._shell.record(Entry(Kind.PRINT, 0, other))
+            app.emulator.flush()
+            await pause_real_ms(1)  # The follower looks, and finds nothing of its own.
+        assert app.emulator.journal()[0]["kind"] == "gap"
+        await app.emulator.call(instance, "echo")
+        entry = (await follower.wait_entries())[0]
+        assert (entry["kind"], entry["method"]) == ("call", "echo")
         follower.leave()
         await asyncio.wait_for(follower.task, 5)
 

@@ -144,7 +144,7 @@ def test_unknown_operation_lists_those_that_are_there(config: Config) -> None:
         ("storage.import", {"actor": "A/x", "document": []}, Code.VALUE_INVALID),
         ("alarms.fire", {"actor": "A/x"}, Code.ALARM_NONE),
         ("alarms.fail", {"actor": "A/x", "now": True}, Code.ALARM_NONE),
-        ("alarms.fail", {"actor": "A/x", "times": 0}, Code.NUMBER_INVALID),
+        ("alarms.fail", {"actor": "A/x", "times": -1}, Code.NUMBER_INVALID),
         ("clock.advance", {"duration_ms": -1}, Code.ADVANCE_NEGATIVE),
         ("clock.rate", {"rate": 0}, Code.RATE_INVALID),
         ("actors.show", {"actor": "A/x"}, Code.INSTANCE_UNKNOWN),
@@ -237,7 +237,10 @@ def test_log_is_filtered(config: Config) -> None:
         await ask("call", actor="A/y", method="touch")
         everything = await ask("log")
         assert {entry["actor"] for entry in await ask("log", actor="A/y")} == {"A/y"}
-        assert len(await ask("log", limit=1)) == 1
+        assert await ask("log", limit=1) == everything[-1:]
+        assert await ask("log", limit=2, oldest_first=True) == everything[:2]
+        page = await ask("log", limit=2, oldest_first=True, since_seq=everything[1]["seq"])
+        assert page == everything[2:4]
         seq = everything[2]["seq"]
         assert await ask("log", since_seq=seq) == everything[3:]
         late = await ask("log", since_ms=T0_MS + 10)

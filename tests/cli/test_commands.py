@@ -174,6 +174,16 @@ def test_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert coloured.content == "\x1b[1;31mGAVE UP\x1b[0m  after 4 attempts\\x1b[2J\n"
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_body_ends_its_line_on_a_terminal_only(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    # `run` prints into a file; only what it says of itself is changed.
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: is_terminal)
+    assert run("fetch", "/boom").out == "Internal Server Error" + "\n" * is_terminal
+    assert run("fetch", "/bytes", "--json").out.endswith("}\n")
+
+
 # --- bugs, Ctrl-C ------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 import json
 import stat
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -67,19 +69,19 @@ try, in a second terminal in this folder:
   edgeemu clock advance 5m
 
 2030-01-01T00:00:00Z      -                   started; the clock is frozen, the seed 1
-2030-01-01T00:00:00Z      Session/alice       init                ok         0.0ms
-2030-01-01T00:00:00Z      Session/alice       call touch          ok         0.0ms
+2030-01-01T00:00:00Z      Session/alice       init                    ok         0.0ms
+2030-01-01T00:00:00Z      Session/alice       call touch              ok         0.0ms
 2030-01-01T00:00:00Z      Session/alice       alarm set for 2030-01-01T00:05:00Z (in 5m) \
 by src/main.py:13
-2030-01-01T00:00:00Z      Session/alice       call shout          ok         0.0ms
-2030-01-01T00:00:00Z      Session/alice       edit                ok         from cli
+2030-01-01T00:00:00Z      Session/alice       call shout              ok         0.0ms
+2030-01-01T00:00:00Z      Session/alice       edit                    ok         from cli
 2030-01-01T00:00:00Z      Session/alice       PLANNED  the next delivery fails \
 (throw: injected by `edgeemu alarms fail`)
 2030-01-01T00:01:00Z      Session/alice       left the memory (idle)
-2030-01-01T00:05:00.001Z  Session/alice       init                ok         0.0ms
-2030-01-01T00:05:00.001Z  Session/alice       alarm #0            FAILED     0.0ms
+2030-01-01T00:05:00.001Z  Session/alice       init                    ok         0.0ms
+2030-01-01T00:05:00.001Z  Session/alice       alarm (attempt 1 of 4)  FAILED     0.0ms
     InjectedError: injected by `edgeemu alarms fail` (a planned fault: throw)
-2030-01-01T00:05:00.001Z  Session/alice       RETRY  attempt #1 of 4 is due at \
+2030-01-01T00:05:00.001Z  Session/alice       RETRY  attempt 2 of 4 is due at \
 2030-01-01T00:05:01.001Z (in 1s)
 2030-01-01T00:05:00.001Z  -                   clock advanced (frozen)
 2030-01-01T00:05:00.001Z  Session/alice       left the memory (evict)
@@ -202,8 +204,8 @@ def test_overdue_alarms_fire_at_the_start_unless_held(start: Start, run: Run) ->
     assert [alarm["due_in_ms"] for alarm in alarms] == [-90 * 60_000, -60 * 60_000]
     server.stop()
     server = start()
-    server.wait_said("Session/later       alarm #0            ok ")
-    order = [line.split()[1] for line in server.said.splitlines() if "alarm #0" in line]
+    server.wait_said("Session/later       alarm (attempt 1 of 4)  ok ")
+    order = [line.split()[1] for line in server.said.splitlines() if "attempt 1" in line]
     assert order == ["Session/late", "Session/later"]
 
 
@@ -222,3 +224,62 @@ def test_a_named_state_folder_is_found_by_commands_that_name_it(
     run("call", "alice", "touch", "--state-dir", "elsewhere")
     assert len(json.loads(run("alarms", "list", "--json", "--state-dir", "elsewhere").out)) == 1
     assert not (project / ".edgeemu").exists()
+
+
+RISKY = MAIN.replace('print("heard by all")', "time.sleep(0.001)").replace(
+    "import asyncio\n", "import asyncio\nimport time\n"
+)
+
+
+def test_advice_at_the_start_and_for_what_was_saved(start: Start, project: Path) -> None:
+    (project / "src/other.py").write_text("import time\n\n\nasync def wait():\n    time.sleep(1)\n")
+    server = start()
+    said = server.wait_said("advice  src/other.py:5  W_BLOCKING_SLEEP: ")
+    assert "          fix: await asyncio.sleep(seconds)" in server.wait_said("fix: await")
+    assert said.count("advice") == 1
+    server.said = ""
+    (project / "src/main.py").write_text(RISKY)
+    server.wait_said("RELOADED  src/main.py")
+    server.wait_said("advice  src/main.py:40  W_BLOCKING_SLEEP: ")
+    assert "other.py" not in server.said
+
+
+def test_a_saved_test_does_not_reload(start: Start, project: Path) -> None:
+    (project / "tests").mkdir()
+    server = start()
+    (project / "tests/test_shop.py").write_text("def test_it(): ...\n")
+    (project / "src/main.py").write_text(MAIN + "\n")
+    server.wait_said("RELOADED  src/main.py; storage")
+    assert server.said.count("RELOADED") == 1
+
+
+def test_a_second_server_says_where_the_first_one_is(start: Start, run: Run, project: Path) -> None:
+    start()
+    port = str(json.loads((project / ".edgeemu/dev.json").read_text())["port"])
+    for options in (["--port", "0"], ["--port", port], ["--port", "0", "--fresh"]):
+        ended = run("dev", *options)
+        assert ended.status == 2
+        assert f"why: `edgeemu dev` runs already at http://127.0.0.1:{port}, as" in ended.err
+        assert "commands in this project go there\n" in ended.err
+
+
+def test_following_begins_with_the_last_entries(start: Start, run: Run, project: Path) -> None:
+    server = start()
+    for _ in range(12):
+        run("call", "alice", "touch")
+    every = json.loads(run("log", "--json").out)
+    for options, last in (([], 10), (["-n", "3"], 3), (["--since", "1h"], None)):
+        first = len(every) if last is None else last
+        command = [sys.executable, "-m", "edgeemu", "log", "--follow", "--json", *options]
+        with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, text=True) as follower:
+            try:
+                assert follower.stdout is not None
+                shown = [json.loads(follower.stdout.readline()) for _ in range(first)]
+                assert shown == every[-first:]
+                run("call", "alice", "echo", "1")
+                entry = json.loads(follower.stdout.readline())
+                assert (entry["kind"], entry["seq"]) == ("call", every[-1]["seq"] + 1)
+                every.append(entry)
+            finally:
+                follower.kill()  # It follows for ever, and the block waits for its end.
+    server.stop()

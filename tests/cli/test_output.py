@@ -32,17 +32,19 @@ no alarm was ever set
     "alarms history alice": """\
 exit 0
 --- stderr
-alice never had an alarm
+(there is no instance Session/alice yet)
 """,
     "alarms why alice": """\
 exit 0
 --- stdout
 Session/alice has no alarm, and none was ever set
+--- stderr
+(there is no instance Session/alice yet)
 """,
     "storage list alice": """\
 exit 0
 --- stderr
-alice has no keys
+(there is no instance Session/alice yet)
 """,
     "call alice touch": """\
 exit 0
@@ -77,8 +79,8 @@ exit 0
     "alarms list --type Session": """\
 exit 0
 --- stdout
-ACTOR          DUE                   IN  STATE    ATTEMPT  SET BY
-Session/alice  2030-01-01T00:05:00Z  5m  waiting  0 of 4   src/main.py:13 (turn 1)
+ACTOR          DUE                   IN  STATE    NEXT    SET BY
+Session/alice  2030-01-01T00:05:00Z  5m  waiting  1 of 4  src/main.py:13 (turn 1)
 """,
     "alarms set bob +90m": """\
 exit 0
@@ -98,21 +100,21 @@ the next delivery to Session/bob will fail (timeout: late)
     "alarms fire bob": """\
 exit 1
 --- stdout
-Session/bob  alarm #0  TIMED OUT  0s of emulated time
+Session/bob  alarm (attempt 1)  TIMED OUT  0s of emulated time
     ActorAlarmTimeoutError: late
-attempt #1 is due at 2030-01-01T00:00:01Z
+attempt 2 is due at 2030-01-01T00:00:01Z
 """,
     "alarms fail bob --now": """\
 exit 1
 --- stdout
-Session/bob  alarm #1  FAILED  0s of emulated time
+Session/bob  alarm (attempt 2)  FAILED  0s of emulated time
     InjectedError: injected by `edgeemu alarms fail`
-attempt #2 is due at 2030-01-01T00:00:01Z
+attempt 3 is due at 2030-01-01T00:00:01Z
 """,
     "alarms fire bob again": """\
 exit 0
 --- stdout
-Session/bob  alarm #2  ok  0s of emulated time
+Session/bob  alarm (attempt 3)  ok  0s of emulated time
 """,
     "clock advance 4m": """\
 exit 0
@@ -265,9 +267,10 @@ def test_actors_in_words(world: str, run: Run) -> None:
     assert run("actors", "list").shown() == (
         "exit 0\n"
         "--- stdout\n"
-        f"ACTOR          {'STATE':<{len(state)}}  ALARM DUE             KEYS  BYTES  LAST TURN\n"
-        f"Session/alice  {state:<5}  2030-01-01T00:05:00Z  1     22     "
-        "alarm #0, FAILED, at 2030-01-01T00:05:00.001Z\n"
+        f"ACTOR          {'STATE':<{len(state)}}  "
+        "ALARM DUE                 KEYS  BYTES  LAST TURN\n"
+        f"Session/alice  {state:<5}  2030-01-01T00:05:01.001Z  1     22     "
+        "alarm (attempt 1 of 4), FAILED, at 2030-01-01T00:05:00.001Z\n"
     )
     assert (
         run("actors", "show", "alice").shown()
@@ -276,12 +279,12 @@ exit 0
 --- stdout
 Session/alice
   state       {state}
-  alarm       due 2030-01-01T00:05:00Z (in 1s), retrying, attempt 1 of 4, \
+  alarm       due 2030-01-01T00:05:01.001Z (in 1s), retrying, next is attempt 2 of 4, \
 set by src/main.py:13 (turn 1)
   storage     1 key, 22 bytes
   created     2030-01-01T00:00:00Z
   planned     1 x throw: planned
-  last turn   alarm #0, FAILED, at 2030-01-01T00:05:00.001Z
+  last turn   alarm (attempt 1 of 4), FAILED, at 2030-01-01T00:05:00.001Z
   last error  InjectedError: planned (at 2030-01-01T00:05:00.001Z)
 """
     )
@@ -290,34 +293,34 @@ set by src/main.py:13 (turn 1)
 LOG = """\
 exit 0
 --- stdout
-2030-01-01T00:00:00Z      Session/bob         call touch          ok         0.0ms
+2030-01-01T00:00:00Z      Session/bob         call touch              ok         0.0ms
 2030-01-01T00:00:00Z      Session/bob         alarm set for 2030-01-01T00:05:00Z (in 5m) \
 by src/main.py:13
-2030-01-01T00:00:00Z      Session/bob         call boom           FAILED     0.0ms
+2030-01-01T00:00:00Z      Session/bob         call boom               FAILED     0.0ms
     ValueError: no such luck
       src/main.py:32 in boom
         raise ValueError("no such luck")
-2030-01-01T00:00:00Z      Session/bob         edit                ok         from cli
+2030-01-01T00:00:00Z      Session/bob         edit                    ok         from cli
 2030-01-01T00:00:00Z      Session/bob         PLANNED  the next 4 deliveries fail (throw: planned)
-2030-01-01T00:05:00.001Z  Session/bob         alarm #0            FAILED     0.0ms
+2030-01-01T00:05:00.001Z  Session/bob         alarm (attempt 1 of 4)  FAILED     0.0ms
     InjectedError: planned (a planned fault: throw)
-2030-01-01T00:05:00.001Z  Session/bob         RETRY  attempt #1 of 4 is due at \
+2030-01-01T00:05:00.001Z  Session/bob         RETRY  attempt 2 of 4 is due at \
 2030-01-01T00:05:01.001Z (in 1s)
-2030-01-01T00:05:01.001Z  Session/bob         alarm #1            FAILED     0.0ms
+2030-01-01T00:05:01.001Z  Session/bob         alarm (attempt 2 of 4)  FAILED     0.0ms
     InjectedError: planned (a planned fault: throw)
-2030-01-01T00:05:01.001Z  Session/bob         RETRY  attempt #2 of 4 is due at \
+2030-01-01T00:05:01.001Z  Session/bob         RETRY  attempt 3 of 4 is due at \
 2030-01-01T00:05:02.001Z (in 1s)
-2030-01-01T00:05:02.001Z  Session/bob         alarm #2            FAILED     0.0ms
+2030-01-01T00:05:02.001Z  Session/bob         alarm (attempt 3 of 4)  FAILED     0.0ms
     InjectedError: planned (a planned fault: throw)
-2030-01-01T00:05:02.001Z  Session/bob         RETRY  attempt #3 of 4 is due at \
+2030-01-01T00:05:02.001Z  Session/bob         RETRY  attempt 4 of 4 is due at \
 2030-01-01T00:05:03.001Z (in 1s)
-2030-01-01T00:05:03.001Z  Session/bob         alarm #3            FAILED     0.0ms
+2030-01-01T00:05:03.001Z  Session/bob         alarm (attempt 4 of 4)  FAILED     0.0ms
     InjectedError: planned (a planned fault: throw)
 2030-01-01T00:05:03.001Z  Session/bob         GAVE UP  the alarm failed 4 times and is deleted; \
 nothing fires it again
-2030-01-01T00:05:10Z      Session/bob         edit                ok         from cli
+2030-01-01T00:05:10Z      Session/bob         edit                    ok         from cli
 2030-01-01T00:05:10Z      Session/bob         alarm set for 2030-01-01T00:05:20Z (in 10s) by cli
-2030-01-01T00:05:10Z      Session/bob         edit                ok         from cli
+2030-01-01T00:05:10Z      Session/bob         edit                    ok         from cli
 2030-01-01T00:05:10Z      Session/bob         alarm cleared by cli; it was due at \
 2030-01-01T00:05:20Z
 """
@@ -389,3 +392,59 @@ def test_json_and_words_of_a_fire(world: str, run: Run) -> None:
         "next": None,
     }
     assert run("alarms", "fire", "alice").status == 2
+
+
+def test_list_of_all_alarms_tells_when_they_ended_newest_first(world: str, run: Run) -> None:
+    for name in ("done", "lost", "late"):
+        run("alarms", "set", name, "+1m")
+    run("alarms", "fail", "lost", "--times", "9")
+    run("alarms", "fail", "late")
+    run("clock", "advance", "62s")
+    run("alarms", "set", "next", "+1h")
+    run("alarms", "set", "retried", "+1s")
+    run("alarms", "fail", "retried")
+    run("clock", "advance", "1s")
+    assert (
+        run("alarms", "list", "--all").shown((r"turn \d+", "turn"))
+        == """\
+exit 0
+--- stdout
+ACTOR            DUE                       IN      STATE             NEXT    ENDED              \
+       SET BY
+Session/retried  2030-01-01T00:01:04.001Z  1s      retrying          2 of 4  -                  \
+       cli (turn)
+Session/next     2030-01-01T01:01:02Z      59m58s  waiting           1 of 4  -                  \
+       cli (turn)
+Session/lost     2030-01-01T00:01:00Z      -       given up after 4  -       \
+2030-01-01T00:01:03.001Z  cli
+Session/late     2030-01-01T00:01:00Z      -       done after 2      -       \
+2030-01-01T00:01:01.001Z  cli
+Session/done     2030-01-01T00:01:00Z      -       done              -       \
+2030-01-01T00:01:00.001Z  cli
+"""
+    )
+
+
+def test_an_instant_may_be_told_from_now(world: str, run: Run) -> None:
+    run("clock", "advance", "1ms")
+    assert run("clock", "set", "+5m").out.startswith("2030-01-01T00:05:00.001Z  frozen\n")
+    run("clock", "resume")
+    assert run("alarms", "set", "alice", "+1h").out.endswith(" (in 1h)\n")
+
+
+def test_the_last_entries_of_the_journal(world: str, run: Run) -> None:
+    for name in "abc":
+        run("call", name, "touch")
+    every = json.loads(run("log", "--json").out)
+    assert json.loads(run("log", "--json", "-n", "2").out) == every[-2:]
+    assert json.loads(run("log", "--json", "--last", "0").out) == []
+    mine = [entry for entry in every if entry["actor"] == "Session/b"]
+    assert json.loads(run("log", "--json", "-n1", "--actor", "b").out) == mine[-1:]
+
+
+def test_a_plan_to_fail_is_taken_back(world: str, run: Run) -> None:
+    run("alarms", "fail", "alice", "--times", "3")
+    assert run("alarms", "fail", "alice", "--times", "0").out == (
+        "no delivery to Session/alice is planned to fail any more\n"
+    )
+    assert "planned" not in run("actors", "show", "alice").out

@@ -115,6 +115,15 @@ def test_check_gives_advice_and_still_succeeds(project: Path, run: Run) -> None:
     assert set(advice) == {"file", "line", "code", "message", "fix"}
 
 
+def test_check_tells_what_the_configuration_asks_for_in_vain(project: Path, run: Run) -> None:
+    services = '[services.PAYMENTS]\nurl = "http://127.0.0.1:9"\n'
+    (project / "edgeemu.toml").write_text(CONFIG + services)
+    gap = "the service `PAYMENTS` is not emulated in this version: env.PAYMENTS is not bound"
+    ended = run("check")
+    assert (ended.status, ended.out) == (0, f"warning: {gap}\n")
+    assert json.loads(run("check", "--json").out)["warnings"] == [gap]
+
+
 def test_example_call_takes_a_method_that_needs_nothing(project: Path) -> None:
     assert example_call(project) == "edgeemu call Session/alice touch"
     source = MAIN.replace("touch(self)", "touch(self, when)").replace(

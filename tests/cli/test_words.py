@@ -22,7 +22,7 @@ ENTRIES = [
     (
         {"kind": "alarm_retry", "retry_count": 0, "attempts_max": 4, "next_attempt_at_ms": 1_000}
         | {"counted": False},
-        "RETRY  attempt #0 of 4 is due at 1970-01-01T00:00:01Z (in 1s), not counted",
+        "RETRY  attempt 1 of 4 is due at 1970-01-01T00:00:01Z (in 1s), not counted",
     ),
     (
         {
@@ -32,6 +32,19 @@ ENTRIES = [
             "where": "m.py:1",
         },
         "WARNING  W_SECONDS: looks like seconds (m.py:1)",
+    ),
+    (
+        {"kind": "alarm", "retry_count": 1, "attempts_max": 4, "outcome": "succeeded"}
+        | {"late_ms": 1_800_500},
+        "alarm (attempt 2 of 4)  ok         0.0ms  30m late",
+    ),
+    (
+        {"kind": "alarm", "retry_count": 0, "outcome": "succeeded", "late_ms": 1_000},
+        "alarm (attempt 1)       ok         0.0ms",
+    ),
+    (
+        {"kind": "fault_planned", "times": 0, "how": "throw", "message": "x"},
+        "no delivery is planned to fail any more",
     ),
     ({"kind": "evicted", "reason": "crash"}, "left the memory (crash)"),
     (

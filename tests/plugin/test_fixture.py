@@ -364,6 +364,14 @@ def test_error_that_the_front_handles_is_expected(edgeemu):
     assert edgeemu.fetch("GET", "/caught").text == "caught broken"
 
 
+def test_journal_is_whole_however_long(edgeemu, box, monkeypatch):
+    monkeypatch.setattr("edgeemu.emulator.paging.JOURNAL_PAGE_MAX", 3)
+    for number in range(9):
+        box.echo(number)
+    assert len(edgeemu.journal.of("call")) == 9
+    assert [entry["seq"] for entry in edgeemu.journal] == list(range(1, len(edgeemu.journal) + 1))
+
+
 def test_journal_tells_what_happened_in_order(edgeemu, box):
     box.arm(1_000)
     edgeemu.clock.advance("2s")

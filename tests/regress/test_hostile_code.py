@@ -70,6 +70,9 @@ class A(StatefulActor):
         asyncio.get_running_loop().run_in_executor(None, threading.Event().wait)
         return "left"
 
+    async def leaves_tasks(self, count):
+        self.tasks = [asyncio.create_task(asyncio.sleep(i + 1)) for i in range(count)]
+
     async def ping(self):
         return "pong"
 
@@ -170,3 +173,17 @@ def test_interrupt_of_a_signal_is_no_error_of_code() -> None:
         assert not raised_by_code(error)
     assert not raised_by_code(KeyboardInterrupt())
     assert error_text(ValueError("text")) == "text"
+
+
+def test_many_tasks_left_behind_end_in_no_time(tmp_path: Path) -> None:
+    config = write_project(tmp_path, SOURCE, types=("A", "Fragile"))
+
+    async def story(emulator: Emulator) -> None:
+        await emulator.call(
+            X, "leaves_tasks", [500]
+        )  # Once, 20 took five seconds, each more twice.
+        await emulator.clock.advance(600_000)
+        assert await emulator.evict(X) in ([], ["A/x"])
+        assert await emulator.call(X, "ping") == "pong"
+
+    run_with(config, story)

@@ -18,6 +18,7 @@ from edgeemu.reload import (
     Reloader,
     is_project_file,
     is_project_folder,
+    is_test_file,
     take_snapshot,
     watch_project,
 )
@@ -258,6 +259,43 @@ def test_files_that_count(name: str, counts: bool) -> None:
 )
 def test_folders_that_count(name: str, counts: bool) -> None:
     assert is_project_folder(name) is counts
+
+
+@pytest.mark.parametrize(
+    ("path", "is_test"),
+    [
+        ("tests/test_main.py", True),
+        ("src/tests/helpers.py", True),
+        ("test_main.py", True),
+        ("src/main_test.py", True),
+        ("conftest.py", True),
+        ("main.py", False),
+        ("src/contest.py", False),
+        ("src/testing.py", False),
+        ("test_data/main.py", False),
+        ("edgeemu.toml", False),
+    ],
+)
+def test_files_of_tests(path: str, is_test: bool) -> None:
+    assert is_test_file(path) is is_test
+
+
+def test_a_saved_test_is_no_reason_to_reload_unless_it_was_loaded(config: Config) -> None:
+    saved = ["test_main.py", "shared_test.py"]
+    for name in saved:
+        (config.root / name).write_text("VALUE = 1\n")
+    source = config.main_path.read_text()
+    config.main_path.write_text("from shared_test import VALUE\n" + source)
+
+    async def body(emulator: Emulator, reloader: Reloader) -> None:
+        assert reloader.relevant(emulator, saved[:1]) == []
+        assert reloader.relevant(emulator, [*saved, "main.py"]) == ["shared_test.py", "main.py"]
+        config.main_path.write_text("from test_main import MISSING\n" + source)
+        assert reloader.apply(emulator, ["main.py"]).error is not None
+        # What would mend it cannot be told, so everything counts.
+        assert reloader.relevant(emulator, saved) == saved
+
+    with_reloader(config, body)
 
 
 def test_snapshots_tell_what_changed(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ _MEMORY_KINDS = frozenset({"init", "evicted"})
 
 
 def without_real(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The entries without what real time and the speed of the machine decide."""
+    """The entries without what real time and the speed of the machine decide, numbered anew."""
+    kept = [entry for entry in entries if entry.get("code") != "W_BLOCKED_LOOP"]
     return [
-        {key: value for key, value in entry.items() if not key.startswith("real_")}
-        for entry in entries
+        {key: value for key, value in entry.items() if not key.startswith("real_")} | {"seq": seq}
+        for seq, entry in enumerate(kept, 1)
     ]
 
 
@@ -46,6 +47,8 @@ def as_lines(entries: Iterable[Mapping[str, Any]], start_ms: int) -> list[str]:
             cause = _TURN_IN_CAUSE.sub(lambda m: f"#{number(int(m[1]))}", entry["cause"])
             words.append(f"<- {cause}")
         data = {key: value for key, value in entry.items() if key not in _HIDDEN}
+        if "outcome" in data:
+            data.pop("attempts_max", None)  # A rule of the profile, which each retry tells.
         words += [_pair(key, value, start_ms) for key, value in sorted(data.items())]
         lines.append(" ".join(words))
     return lines

@@ -40,6 +40,17 @@ def test_delivery_is_a_turn_that_spends_the_alarm(driver: Driver) -> None:
     assert driver.is_at_rest()
 
 
+def test_whoever_fired_an_alarm_is_told_when_it_ran(driver: Driver) -> None:
+    driver.due()
+    driver.now_ms = 2_700
+    driver.end()
+    driver.now_ms = 2_800  # Storing it is not part of the delivery.
+    driver.commit()
+    told = driver.replies[-1].alarm
+    assert told is not None
+    assert (told.started_at_ms, told.ended_at_ms) == (2_000, 2_700)
+
+
 def test_delivery_wakes_an_instance(driver: Driver) -> None:
     driver.step(EvictRequested(2_000, X))
     assert driver.due() == ["load A/x", "start init A/x"]

@@ -169,10 +169,11 @@ class PythonEngine:
 
     def _sweep(self, scope: Scope) -> None:
         """Forget a turn whose last task has ended."""
-        left = list(scope.tasks)  # Also those that are done and have not been noted yet.
-        for task in left:
-            task.add_done_callback(lambda _: self._sweep(scope), context=self._loop.plain_context)
-        if left:
+        # Also one that is done and has not been noted yet. One is enough, for its end brings the
+        # next; a callback on each of them would double with every task that ends.
+        left = next(iter(scope.tasks), None)
+        if left is not None:
+            left.add_done_callback(lambda _: self._sweep(scope), context=self._loop.plain_context)
             return
         self._scopes.pop(scope.host.turn_id, None)
         failed, scope.failed_tasks = scope.failed_tasks, []
@@ -184,6 +185,8 @@ class PythonEngine:
     def _class_of(self, instance: InstanceId) -> type[Any]:
         if self._code is None:
             raise ActorError("no code is loaded")
+        if instance.type not in self._code.classes:
+            raise ActorError(f"the project declares no actor type {instance.type} any more")
         return self._code.classes[instance.type]
 
     async def _closed(self, scope: Scope, host: Host, work: Work) -> Answer:
