@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -227,6 +228,13 @@ def describe_clock(clock: EmulatorClock) -> dict[str, Any]:
 async def pause_real_ms(duration_ms: float) -> None:
     """This waits in real time, for bounds on the outside world; the emulated time is no matter."""
     await asyncio.sleep(duration_ms / 1_000)
+
+
+def call_later_real_ms(
+    loop: asyncio.AbstractEventLoop, duration_ms: float, function: Callable[[], object]
+) -> None:
+    """This has `function` called after `duration_ms` real ms, outside of every turn of an actor."""
+    Context().run(loop.call_later, duration_ms / 1_000, function)
 
 
 async def wait_event_real_ms(event: asyncio.Event, timeout_ms: float | None) -> bool:

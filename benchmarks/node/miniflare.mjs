@@ -17,7 +17,11 @@ const options = {
 const miniflare = new Miniflare(options);
 await miniflare.ready;
 let changing = Promise.resolve();
+let timer;
 watch(dirname(worker), () => {
-  changing = changing.then(() => miniflare.setOptions(options)).catch(() => {});
+  clearTimeout(timer); // One save is several events, and a file may be empty between two of them.
+  timer = setTimeout(() => {
+    changing = changing.then(() => miniflare.setOptions(options)).catch(console.error);
+  }, 10);
 });
 process.on("SIGTERM", () => miniflare.dispose().then(() => process.exit(0)));

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from edgeemu.clock import ClockMode, EmulatorClock
+from edgeemu.clock import ClockMode, EmulatorClock, call_later_real_ms
 from edgeemu.core.events import (
     CommitFailed,
     CommitTurn,
@@ -47,6 +47,7 @@ from edgeemu.engines.port import Answer, Engine, Result, Work
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.errors import EdgeemuError, InvariantError
 from edgeemu.ids import InstanceId
+from edgeemu.limits import ENTRY_DELAY_MS
 from edgeemu.stores.port import Batch, Store, StoredTurn
 
 META_POSITION = "position"
@@ -118,7 +119,7 @@ class Shell:
         self._ended_ids: list[int] = []
         self._entries: list[Entry] = []
         self._flush_planned = False
-        self._rest_planned = False
+        self._late_flush_planned = False
 
     # --- the door --------------------------------------------------------------------------
 
@@ -368,14 +369,18 @@ class Shell:
         self._plan_flush()
 
     def record(self, entry: Entry) -> None:
-        """Write an entry into the journal: with the next turn that is kept, or when all rests."""
-        self._entries.append(entry)
-        if not self._flush_planned and not self._rest_planned:
-            self._rest_planned = True
-            self.loop.call_when_idle(self._flush_at_rest)
+        """Write an entry into the journal: with the next turn that is kept, or a moment later.
 
-    def _flush_at_rest(self) -> None:
-        self._rest_planned = False
+        An entry alone tells of nothing that has to survive, and a transaction costs as much as a
+        turn. Whoever reads the journal flushes first.
+        """
+        self._entries.append(entry)
+        if not self._flush_planned and not self._late_flush_planned:
+            self._late_flush_planned = True
+            call_later_real_ms(self.loop, ENTRY_DELAY_MS, self._flush_late)
+
+    def _flush_late(self) -> None:
+        self._late_flush_planned = False
         self.flush()
 
     def _task_failed(

@@ -219,7 +219,6 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         self._root = ""
         self._world: World | None = None
         self._idle_waiters: list[tuple[int, Future[bool]]] = []
-        self._idle_calls: list[Callable[[], None]] = []
         self._cycles = 0
         self._unpolled = 0
         self.plain_context: Context = copy_context()
@@ -246,17 +245,7 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         self._idle_waiters.append((stopwatch_ns() + limit_ms * 1_000_000, waiter))
         return await waiter
 
-    def call_when_idle(self, callback: Callable[[], None]) -> None:
-        """Call `callback` once, as soon as nothing else is left to run."""
-        self._idle_calls.append(callback)
-        if len(self._idle_calls) == 1:
-            self.call_soon(_nothing, context=self.plain_context)  # The loop must come round.
-
     def _run_once(self) -> None:
-        if self._idle_calls and not self._ready:  # type: ignore[attr-defined]
-            calls, self._idle_calls = self._idle_calls, []
-            for call in calls:
-                call()
         if self._idle_waiters:
             self._wake_idle_waiters(idle=not self._ready)  # type: ignore[attr-defined]
         if self._ready and self._unpolled < UNPOLLED_ROUNDS_MAX:  # type: ignore[attr-defined]
@@ -440,10 +429,6 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
-
-
-def _nothing() -> None:
-    """A callback that only brings the loop round once more."""
 
 
 class _VirtualTimerHandle(asyncio.TimerHandle):
