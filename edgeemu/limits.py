@@ -51,8 +51,8 @@ FAULT_TIMES_MAX = 1_000_000
 """Deliveries that one planned fault makes fail at most (a choice: more than any run delivers)."""
 
 ENTRY_DELAY_MS = 20
-"""Real milliseconds that a journal entry waits for a turn to be kept with (a choice: too short to be
-seen in a live log, and long against a request)."""
+"""Real milliseconds that a journal entry waits for a turn to be kept with (a choice: too short to
+be seen in a live log, and long against a request)."""
 
 LIST_PAGE_MAX = 100_000
 """Rows that one query of alarms, instances or keys returns at most (design D5: as many instances

@@ -13,6 +13,7 @@ from edgeemu.emulator import problems, views
 from edgeemu.emulator.paging import read_journal, whole
 from edgeemu.emulator.requests import Edit
 from edgeemu.emulator.turns import TurnRequests
+from edgeemu.errors import EdgeemuError
 from edgeemu.ids import InstanceId, unknown_type
 from edgeemu.limits import LIST_PAGE_MAX
 from edgeemu.stores.port import Store
@@ -81,6 +82,8 @@ class AlarmControl:
         ending, alarm = reply.ending, reply.alarm
         if ending is not None and ending.failure is not None and alarm is None:
             raise problems.actor_failed(instance, "the alarm", ending.failure)
+        if ending is None and isinstance(reply.error, EdgeemuError):
+            raise reply.error
         if ending is None or alarm is None:
             raise problems.no_alarm(instance, reply.refused or "no alarm is set")
         failure = ending.failure

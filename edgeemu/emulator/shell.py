@@ -8,7 +8,7 @@ from asyncio import Future
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from edgeemu.clock import ClockMode, EmulatorClock, call_later_real_ms
@@ -45,7 +45,7 @@ from edgeemu.emulator.requests import Edit, TurnReply
 from edgeemu.emulator.schedule import Schedule
 from edgeemu.engines.port import Answer, Engine, Result, Work
 from edgeemu.engines.python.loop import EmulatorLoop
-from edgeemu.errors import EdgeemuError, InvariantError
+from edgeemu.errors import Code, EdgeemuError, InvariantError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import ENTRY_DELAY_MS
 from edgeemu.stores.port import Batch, Store, StoredTurn
@@ -100,6 +100,7 @@ class Shell:
         self.on_broken: Callable[[BaseException], None] = lambda _: None
         self.broken: InvariantError | None = None
         self._store_error: EdgeemuError | None = None
+        self._load_error: EdgeemuError | None = None
         self.notices = Notices(self.record, clock.now_ms)
         self.around = Surroundings(
             store=store,
@@ -171,12 +172,21 @@ class Shell:
             case StopTurn():
                 self._engine.stop(effect.turn.id)
             case Refuse():
-                self._answer(effect.turn, TurnReply(refused=effect.reason))
+                self._refuse(effect)
+
+    def _refuse(self, effect: Refuse) -> None:
+        pending, cause = self._pending.get(effect.turn.id), self._load_error
+        if pending is not None and cause is not None and cause.what == effect.reason:
+            pending.error = cause
+        self._answer(effect.turn, TurnReply(refused=effect.reason))
 
     def _load(self, instance: InstanceId) -> InstanceLoaded | LoadFailed:
         try:
             return InstanceLoaded(self.clock.now_ms(), instance, self.store.load(instance))
         except EdgeemuError as error:
+            self._load_error = error
+            if error.code is not Code.ADDRESS_INVALID:  # That is only the caller's own mistake.
+                self._store_error = error
             return LoadFailed(self.clock.now_ms(), instance, error.what)
 
     @property
@@ -353,7 +363,9 @@ class Shell:
         if pending.budget is not None:
             pending.budget.cancel()
         if pending.answered is not None:
-            pending.answered(replace(reply, answer=pending.answer, error=pending.error))
+            pending.answered(
+                TurnReply(reply.ending, pending.answer, reply.alarm, reply.refused, pending.error)
+            )
 
     # --- keeping ---------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from edgeemu.emulator import problems
 from edgeemu.emulator.requests import Edit, TurnReply
 from edgeemu.emulator.shell import Shell
 from edgeemu.engines.port import Engine, Waiting, Work
+from edgeemu.errors import EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import OUTSIDE_POLL_MS
 
@@ -61,6 +62,8 @@ class TurnRequests:
         """
         if self.shell.broken is not None:
             raise self.shell.broken
+        if reply.ending is None and isinstance(reply.error, EdgeemuError):
+            raise reply.error
         if reply.ending is None:
             raise problems.refused(instance, reply.refused or "")
         if reply.ending.outcome is Outcome.SUCCEEDED:

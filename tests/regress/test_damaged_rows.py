@@ -15,6 +15,7 @@ SOURCE = """
 class A(StatefulActor):
     async def put(self):
         await self.ctx.storage.put("k", 1)
+        await self.ctx.storage.set_alarm(self.ctx.now_ms() + 1_000)
 """
 X = inst("A/x")
 
@@ -39,9 +40,20 @@ async def _list(emulator: Emulator) -> Any:
     return emulator.storage.list(X)
 
 
+async def _fire(emulator: Emulator) -> Any:
+    return await emulator.alarms.fire(X)
+
+
+async def _advance(emulator: Emulator) -> Any:
+    return await emulator.clock.advance(10_000)
+
+
 @pytest.mark.parametrize(
     ("change", "look"),
     [
+        ("UPDATE instances SET faults = '{bad'", _put),
+        ("UPDATE instances SET faults = '{bad'", _fire),
+        ("UPDATE instances SET faults = '{bad'", _advance),
         ("UPDATE instances SET faults = '{bad'", _show),
         ("UPDATE instances SET last_turn = '[1'", _show),
         ("UPDATE journal SET kind = 'unheard'", _journal),
