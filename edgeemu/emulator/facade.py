@@ -40,9 +40,11 @@ class Emulator:
         self.seed = parts.seed
         self.notices = parts.notices
         self._shell = parts.shell
+        self._declared = frozenset(actor.type for actor in parts.config.actors)
         self._mover = Mover(
             parts.shell,
             parts.engine,
+            types=lambda: self._declared,
             io_wait_ms=parts.config.limits.io_wait_ms,
             storm_count_max=parts.config.limits.storm_count,
             idle_steps_max=parts.config.limits.idle_steps,
@@ -407,6 +409,8 @@ class Emulator:
             raise
         if config is not None:
             self.config = config
+            self._declared = frozenset(actor.type for actor in config.actors)
+            self._mover.poke()
             self._shell.machine.reconfigure(
                 lateness_ms=config.clock.alarm_lateness_ms,
                 idle_eviction_ms=config.dev.idle_eviction_ms,

@@ -5,7 +5,7 @@ the clock never shows the end of a move before everything due until then has run
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -92,6 +92,7 @@ class Mover:
         shell: Shell,
         engine: Engine,
         *,
+        types: Callable[[], Collection[str]],
         io_wait_ms: int,
         storm_count_max: int,
         idle_steps_max: int,
@@ -99,6 +100,7 @@ class Mover:
         self._shell = shell
         self._engine = engine
         self._clock = shell.clock
+        self._types = types
         self._io_wait_ms = io_wait_ms
         self._storm_count_max = storm_count_max
         self._idle_steps_max = idle_steps_max
@@ -187,14 +189,31 @@ class Mover:
             eligible_by_ms=eligible_by_ms,
             limit=limit if held is None else LIST_PAGE_MAX,
         )
+        types = self._types()
+        orphans = [found for found in due if found.instance.type not in types]
+        if orphans:  # They stand in front of others, so look further.
+            self._tell_of_orphans(orphans)
+            due = self._shell.schedule.due(
+                fire_by_ms=fire_by_ms, eligible_by_ms=eligible_by_ms, limit=LIST_PAGE_MAX
+            )
         free = (
             found
             for found in due
             if not machine.delivers(found.instance)
+            and found.instance.type in types
             and found.instance not in stormy
             and not (held is not None and held.holds(found.alarm))
         )
         return list(islice(free, wanted))
+
+    def _tell_of_orphans(self, orphans: list[DueAlarm]) -> None:
+        """An alarm whose type no longer is declared waits: delivered, it could only be burnt."""
+        for type_name in sorted({found.instance.type for found in orphans}):
+            message = (
+                f"alarms of {type_name} are due, but the configuration does not declare that type: "
+                "they wait until it does"
+            )
+            self._shell.notices.warn("W_ALARM_ORPHAN", message, type_name)
 
     def _fire_due(self) -> int:
         """Fire everything due at the present instant; how much that was."""
