@@ -272,7 +272,7 @@ class Mover:
             Code.IO_WAIT,
             what=f"{who}{turn} {how}{where}, so time cannot move",
             why=f"a turn may hold the time for {self._io_wait_ms} ms of real time",
-            fix="answer it from a service in the configuration, "
+            fix="let the answer come sooner, such as from a local stand-in, "
             "or raise io_wait_ms under [limits] in edgeemu.toml",
         )
 
