@@ -4,7 +4,7 @@ import inspect
 import re
 import traceback
 from asyncio import Future, Task
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from edgeemu.codec import decode, encode
@@ -114,7 +114,43 @@ class PythonEngine:
         """Start a turn; `done` is called once, outside of every step."""
         scope = Scope(host)
         self._scopes[host.turn_id] = scope
-        body = self._front(work) if work.kind is None else self._closed(scope, host, work)
+        if work.kind is TurnKind.INIT:
+            self._start_init(scope, host, done)
+        elif work.kind is None:
+            self._run(scope, self._front(work), done)
+        else:
+            self._run(scope, self._closed(host, self._turn(scope, host, work)), done)
+
+    def _start_init(self, scope: Scope, host: Host, done: Callable[[Result], None]) -> None:
+        """Make the object at once, without a task, unless its constructor wants something awaited.
+
+        So alarms that are due together start in their order, whether their instances are in memory
+        or not.
+        """
+        try:
+            target = self._loop.run_step(scope, self._make, scope, host)
+        except KeyboardInterrupt:
+            raise  # A Ctrl-C of the user, which may arrive anywhere.
+        except BaseException as error:
+            host.close()
+            done(self._failed(scope, error))
+            self._sweep(scope)
+            return
+        body = self._closed(host, self._initialise(scope, host, target))
+        if scope.init:
+            self._run(scope, body, done)
+            return
+        try:
+            body.send(None)
+        except StopIteration:
+            done(Result())
+        except Exception as error:
+            done(self._failed(scope, error))
+        self._sweep(scope)
+
+    def _run(
+        self, scope: Scope, body: Coroutine[Any, Any, Answer], done: Callable[[Result], None]
+    ) -> None:
         task = self._loop.create_actor_task(scope, body)
         scope.main = task
 
@@ -189,10 +225,10 @@ class PythonEngine:
             raise ActorError(f"the project declares no actor type {instance.type} any more")
         return self._code.classes[instance.type]
 
-    async def _closed(self, scope: Scope, host: Host, work: Work) -> Answer:
-        """The turn, whose storage closes as it ends: no task slips a write in before the commit."""
+    async def _closed(self, host: Host, turn: Coroutine[Any, Any, Answer]) -> Answer:
+        """A turn whose storage closes as it ends: no task slips a write in before the commit."""
         try:
-            return await self._turn(scope, host, work)
+            return await turn
         finally:
             host.close()
 
@@ -201,24 +237,17 @@ class PythonEngine:
         if instance is None:
             raise ActorError("a turn needs an instance")
         answer: Answer = None
-        if work.kind is TurnKind.INIT:
-            await self._construct(scope, instance)
+        target = self._objects[instance]
+        if work.kind is TurnKind.ALARM:
+            if not has_alarm_handler(target):
+                host.warn("W_ALARM_NO_HANDLER", missing_handler_text(target), None)
+            await _settled(invoke(scope, target.alarm, [AlarmInfo(work.retry_count)]))
+        elif work.kind is TurnKind.FETCH and work.request is not None:
+            response = invoke(scope, target.fetch, [rich_request(work.request)])
+            answer = plain_response(await _settled(response))
         else:
-            target = self._objects[instance]
-            if work.kind is TurnKind.ALARM:
-                if not has_alarm_handler(target):
-                    host.warn("W_ALARM_NO_HANDLER", missing_handler_text(target), None)
-                await _settled(invoke(scope, target.alarm, [AlarmInfo(work.retry_count)]))
-            elif work.kind is TurnKind.FETCH and work.request is not None:
-                response = invoke(scope, target.fetch, [rich_request(work.request)])
-                answer = plain_response(await _settled(response))
-            else:
-                answer = await self._call(scope, target, work)
-        for failed in scope.failed:
-            if not failed.seen:
-                text = f"{type(failed.error).__name__}: {error_text(failed.error)}"
-                gate = ActorOutputGateError(f"a write that was not awaited failed: {text}")
-                raise scope.refuse(gate) from failed.error
+            answer = await self._call(scope, target, work)
+        _check_writes(scope)
         return answer
 
     async def _call(self, scope: Scope, target: Any, work: Work) -> bytes:
@@ -233,20 +262,29 @@ class PythonEngine:
             told = re.sub(r"^value", f"the result of {work.method}", str(error))
             raise scope.refuse(CodecError(told)) from None
 
-    async def _construct(self, scope: Scope, instance: InstanceId) -> None:
-        made = self._class_of(instance)
+    def _make(self, scope: Scope, host: Host) -> Any:
+        instance = host.instance
+        if instance is None:
+            raise ActorError("an activation needs an instance")
         scope.in_constructor = True
         try:
             args = [ActorContext(instance, self._storage), Env(self._actor_env)]
-            target = invoke(scope, made, args)
+            return invoke(scope, self._class_of(instance), args)
         finally:
             scope.in_constructor = False
+
+    async def _initialise(self, scope: Scope, host: Host, target: Any) -> Answer:
+        """What the constructor wanted awaited, then the object is in place."""
         for function in scope.init:
             await function()
         if not hasattr(target, "ctx"):
-            raise ActorError(f"{made.__name__}.__init__ must call super().__init__(ctx, env) first")
-        if not scope.stopped:  # Over its budget, it may go on, but nobody waits for its object.
-            self._objects[instance] = target
+            name = type(target).__name__
+            raise ActorError(f"{name}.__init__ must call super().__init__(ctx, env) first")
+        _check_writes(scope)
+        if not scope.stopped and host.instance is not None:
+            # Over its budget, it may go on, but nobody waits for its object.
+            self._objects[host.instance] = target
+        return None
 
     async def _front(self, work: Work) -> Answer:
         front = self._code.front if self._code else None
@@ -262,8 +300,9 @@ class PythonEngine:
             failure = Failure("CancelledError", "the turn cancelled itself", None)
             return Result(failure=failure)
         error = task.exception()
-        if error is None:
-            return Result(answer=task.result())
+        return Result(answer=task.result()) if error is None else self._failed(scope, error)
+
+    def _failed(self, scope: Scope, error: BaseException) -> Result:
         if isinstance(error, HangInterrupt):
             where = self.place_in(error)
             shown = ActorHangError(f"the code ran on without waiting and was stopped at {where}")
@@ -324,6 +363,15 @@ class PythonEngine:
                 place = f"{file}:{frame.f_lineno}"
             waits = getattr(waits, "cr_await", None) or getattr(waits, "gi_yieldfrom", None)
         return place
+
+
+def _check_writes(scope: Scope) -> None:
+    """A turn succeeds only if all of its writes do, awaited or not (spec section 6.1)."""
+    for failed in scope.failed:
+        if not failed.seen:
+            text = f"{type(failed.error).__name__}: {error_text(failed.error)}"
+            gate = ActorOutputGateError(f"a write that was not awaited failed: {text}")
+            raise scope.refuse(gate) from failed.error
 
 
 async def _settled(value: Any) -> Any:

@@ -145,6 +145,16 @@ class Steps:
         finally:
             self.leave(scope)
 
+    def call(self, scope: Scope, function: Callable[..., Any], *args: Any) -> Any:
+        """Run a plain function of actor code as a step; what it gives back or raises."""
+        self.enter()
+        try:
+            return function(*args)
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise contained(error)  # noqa: B904 - it says itself what it comes from
+        finally:
+            self.leave(scope)
+
     def close(self) -> None:
         """Stop the watchdog."""
         self._watchdog.close()
@@ -359,6 +369,14 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
             self._ready.append(handle)  # type: ignore[attr-defined]
 
     # --- what belongs to a turn ------------------------------------------------------------
+
+    def run_step(self, scope: Scope, function: Callable[..., Any], *args: Any) -> Any:
+        """Run a plain function as one step of actor code of a turn, now; what it gives back."""
+        if self._steps is None:
+            raise RuntimeError("the loop serves no emulator")
+        context = self.plain_context.copy()
+        context.run(current.set, scope)
+        return context.run(self._steps.call, scope, function, *args)
 
     def create_actor_task(self, scope: Scope, coroutine: Coroutine[Any, Any, Any]) -> Task[Any]:
         """Run a coroutine as actor code of a turn."""
