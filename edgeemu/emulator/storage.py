@@ -109,11 +109,13 @@ class StorageControl:
 
     def _key(self, key: str) -> str:
         prefix = self._shell.machine.profile.reserved_key_prefix
-        if not 1 <= len(key) <= KEY_CHARS_MAX or key.startswith(prefix):
+        halves = any("\ud800" <= char <= "\udfff" for char in key)
+        if not 1 <= len(key) <= KEY_CHARS_MAX or key.startswith(prefix) or halves:
             raise EdgeemuError(
                 Code.KEY_INVALID,
-                what=f"`{key[:80]}` cannot be a key",
-                why=f"a key has 1 to {KEY_CHARS_MAX} characters and does not begin with {prefix}",
+                what=f"`{key[:80]!a}` cannot be a key",
+                why=f"a key has 1 to {KEY_CHARS_MAX} characters, all whole, "
+                f"and does not begin with {prefix}",
                 fix="choose another key",
             )
         return key

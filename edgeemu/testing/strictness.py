@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from edgeemu.core.events import Outcome
 from edgeemu.core.journal import Entry, Kind, Recorded
+from edgeemu.core.rows import FaultHow
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.testing.settings import ALLOW_ALARM_LEFT, ALLOW_GIVEN_UP
 from edgeemu.units import format_instant
@@ -24,6 +25,7 @@ JOURNAL_LINES_SHOWN = 15
 
 _COMPLAINTS_SHOWN = 5
 _JUDGED_KINDS = (Kind.ALARM, Kind.FRONT)
+_IN_PLACE = (FaultHow.THROW.value, FaultHow.TIMEOUT.value)
 _BAD_OUTCOMES = (Outcome.FAILED.value, Outcome.TIMED_OUT.value)
 
 
@@ -72,9 +74,11 @@ class Witness:
                 self.complain(Complaint(text, ALLOW_GIVEN_UP))
 
     def _judge_turn(self, entry: Entry) -> None:
-        if "fault" in entry.data:  # Planned by the test: `fail` and its like.
+        fault = entry.data.get("fault")
+        if fault is not None:  # Planned by the test: `fail` and its like.
             self._planned[entry.turn] = None
-            return
+            if fault in _IN_PLACE or entry.data["outcome"] == Outcome.CRASHED.value:
+                return  # Else the handler ran, and raised an error of its own.
         error = entry.data.get("error")
         if error is None or entry.data["outcome"] not in _BAD_OUTCOMES:
             return

@@ -257,7 +257,7 @@ class PythonEngine:
             raise scope.refuse(error) from None
         result = await _settled(invoke(scope, method, decode_args(work.args)))
         try:
-            return encode(result)
+            return encode(result, top_undefined=True)
         except CodecError as error:
             told = re.sub(r"^value", f"the result of {work.method}", str(error))
             raise scope.refuse(CodecError(told)) from None

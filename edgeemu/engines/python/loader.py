@@ -237,12 +237,15 @@ class ProjectLoader:
         )
 
     def _syntax_error(self, error: SyntaxError) -> EdgeemuError:
-        file = relative_file(error.filename or "?", self.root)
+        # Of a NUL byte, Python tells neither the file nor the line.
+        file = relative_file(error.filename, self.root) if error.filename else "a module"
+        line = "" if error.lineno is None else f" at line {error.lineno}"
+        place = file if error.lineno is None else f"{file}:{error.lineno}"
         return EdgeemuError(
             Code.PROJECT_SYNTAX,
-            what=f"{file} has a syntax error at line {error.lineno}: {error.msg}",
+            what=f"{file} has a syntax error{line}: {error.msg}",
             why="Python cannot read the file",
-            fix=f"mend {file}:{error.lineno}",
+            fix=f"mend {place}",
             detail=code_frame(error.filename, error.lineno, error.offset),
         )
 
