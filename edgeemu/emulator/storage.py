@@ -111,9 +111,10 @@ class StorageControl:
         prefix = self._shell.machine.profile.reserved_key_prefix
         halves = any("\ud800" <= char <= "\udfff" for char in key)
         if not 1 <= len(key) <= KEY_CHARS_MAX or key.startswith(prefix) or halves:
+            shown = key[:80].encode("utf-8", "backslashreplace").decode()
             raise EdgeemuError(
                 Code.KEY_INVALID,
-                what=f"`{key[:80]!a}` cannot be a key",
+                what=f"`{shown}` cannot be a key",
                 why=f"a key has 1 to {KEY_CHARS_MAX} characters, all whole, "
                 f"and does not begin with {prefix}",
                 fix="choose another key",

@@ -56,7 +56,11 @@ class _FreshLoader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)
+        data = self.get_data(path)
+        if b"\0" in data:  # Python's own error for it differs by version, and names no place.
+            line = data[: data.index(b"\0")].count(b"\n") + 1
+            raise SyntaxError("a NUL byte is no source code", (path, line, None, None))
+        return self.source_to_code(data, path)
 
 
 class _ProjectFinder(importlib.abc.MetaPathFinder):
@@ -237,15 +241,12 @@ class ProjectLoader:
         )
 
     def _syntax_error(self, error: SyntaxError) -> EdgeemuError:
-        # Of a NUL byte, Python tells neither the file nor the line.
-        file = relative_file(error.filename, self.root) if error.filename else "a module"
-        line = "" if error.lineno is None else f" at line {error.lineno}"
-        place = file if error.lineno is None else f"{file}:{error.lineno}"
+        file = relative_file(error.filename or "?", self.root)
         return EdgeemuError(
             Code.PROJECT_SYNTAX,
-            what=f"{file} has a syntax error{line}: {error.msg}",
+            what=f"{file} has a syntax error at line {error.lineno}: {error.msg}",
             why="Python cannot read the file",
-            fix=f"mend {place}",
+            fix=f"mend {file}:{error.lineno}",
             detail=code_frame(error.filename, error.lineno, error.offset),
         )
 
