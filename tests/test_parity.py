@@ -109,7 +109,6 @@ INSIDE: Mapping[str, str] = {
     "emulator.reload_failed": "the watcher tells of code that it could not read",
     "emulator.warn": "a skin warns",
     "alarms.of": "`alarms list` and `actors show` have it; the handle of an alarm reads it",
-    "alarms.write_of": "the import uses it",
 }
 """Every other public method, and why it has no place of its own in the skins."""
 

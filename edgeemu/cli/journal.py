@@ -190,10 +190,6 @@ def _warning(entry: Fields) -> list[Line]:
     return _note(entry, ("WARNING", "warn"), f"  {entry['code']}: {entry['message']}{where}")
 
 
-def _print_of_actor(entry: Fields) -> list[Line]:
-    return _note(entry, str(entry.get("text", "")))
-
-
 def _gap(entry: Fields) -> list[Line]:
     text = f"  {entry['missed']} entries before this are gone: the journal keeps the newest ones"
     return _note(entry, ("GAP", "warn"), text)
@@ -244,6 +240,5 @@ _WRITERS: dict[str, Callable[[Fields], list[Line]]] = {
     "reload": _reload,
     "reload_failed": _reload_failed,
     "warning": _warning,
-    "print": _print_of_actor,
     "gap": _gap,
 }

@@ -30,7 +30,6 @@ class Kind(StrEnum):
     RELOAD = "reload"
     RELOAD_FAILED = "reload_failed"
     WARNING = "warning"
-    PRINT = "print"
     GAP = "gap"
     """It is not kept, but told in place of entries that are gone: the journal has a bound."""
 

@@ -136,10 +136,6 @@ class AlarmControl:
         await self._turns.edit(instance, Edit(alarm=AlarmWrite(when_ms, cause)), cause)
         return self.of(instance)
 
-    def write_of(self, due_at_ms: int | None, cause: str) -> AlarmWrite:
-        """What sets the alarm to an instant, or clears it."""
-        return AlarmWrite(due_at_ms, cause)
-
     async def clear(self, instance: InstanceId, *, cause: str = "cli") -> dict[str, Any]:
         """Clear the alarm from outside; whether there was one."""
         had = self.of(instance) is not None

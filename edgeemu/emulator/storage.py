@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from edgeemu.codec import decode, encode, from_json, to_json
+from edgeemu.core.rows import AlarmWrite
 from edgeemu.emulator import problems
 from edgeemu.emulator.alarms import AlarmControl
 from edgeemu.emulator.paging import read_keys
@@ -103,7 +104,7 @@ class StorageControl:
         puts: Mapping[str, bytes | None] = {
             self._key(key): self._encode(key, value) for key, value in keys.items()
         }
-        alarm = self._alarms.write_of(due_at_ms, cause)
+        alarm = AlarmWrite(due_at_ms, cause)
         await self._turns.edit(instance, Edit(puts=puts, clear=True, alarm=alarm), cause)
         return {"actor": str(instance), "keys": len(puts), "alarm_due_at_ms": due_at_ms}
 

@@ -51,7 +51,6 @@ ENTRIES = [
         {"kind": "clock", "what": "mode", "mode": "rate", "rate": 60.0},
         "clock changed its mode (at 60x)",
     ),
-    ({"kind": "print", "text": "hello"}, "hello"),
     ({"kind": "of another version"}, "of another version"),
 ]
 

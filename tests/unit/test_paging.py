@@ -57,7 +57,7 @@ def fill(emulator: Emulator, *entries: Entry) -> None:
 
 
 def printed(count: int, instance: Any = None) -> list[Entry]:
-    return [Entry(Kind.PRINT, T0_MS, instance)] * count
+    return [Entry(Kind.CLOCK, T0_MS, instance)] * count
 
 
 # --- keys --------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_the_whole_journal_is_read_page_by_page(config: Config, small_pages: Non
 def pruned_store() -> MemoryStore:
     """A store that keeps the entries from 991 to 1,000, the first of them at instant 991."""
     store = MemoryStore(journal_entries_max=10)
-    entries = [Entry(Kind.PRINT, at_ms, X) for at_ms in range(1, JOURNAL_PRUNE_ENTRIES + 1)]
+    entries = [Entry(Kind.CLOCK, at_ms, X) for at_ms in range(1, JOURNAL_PRUNE_ENTRIES + 1)]
     store.apply(Batch(entries=entries))
     return store
 

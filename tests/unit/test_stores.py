@@ -406,10 +406,10 @@ def test_journal_is_read_page_by_page(store):
 
 def test_journal_keeps_the_newest(kind, tmp_path):
     store = make_store(kind, tmp_path, journal_entries_max=10)
-    entries = [Entry(Kind.PRINT, at_ms, ALICE) for at_ms in range(1, JOURNAL_PRUNE_ENTRIES)]
+    entries = [Entry(Kind.CLOCK, at_ms, ALICE) for at_ms in range(1, JOURNAL_PRUNE_ENTRIES)]
     store.apply(Batch(entries=entries))
     assert len(store.journal(limit=10_000)) == JOURNAL_PRUNE_ENTRIES - 1
-    (recorded,) = store.apply(Batch(entries=[Entry(Kind.PRINT, 1, ALICE)]))
+    (recorded,) = store.apply(Batch(entries=[Entry(Kind.CLOCK, 1, ALICE)]))
     assert recorded.seq == JOURNAL_PRUNE_ENTRIES
     found = store.journal(limit=10_000)
     assert [each.seq for each in found] == list(
