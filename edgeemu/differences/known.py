@@ -1,0 +1,103 @@
+"""What is not emulated, and what is knowingly done in another way."""
+
+from edgeemu import limits
+from edgeemu.differences.rows import Difference, Missing
+
+MISSING: tuple[Missing, ...] = (
+    Missing(
+        "TypeScript and JavaScript actors",
+        "`E_CONFIG_UNSUPPORTED` when the configuration is read",
+    ),
+    Missing("the Cloudflare profile", "`E_CONFIG_UNSUPPORTED` when the configuration is read"),
+    Missing(
+        "`storage.transaction`",
+        "`AttributeError` that names this page",
+        (34, 35, 36, 37, 38),
+    ),
+    Missing(
+        "`storage.sql`, `storage.transaction_sync`",
+        "`AttributeError` that names this page",
+        (26, 66, 67, 68, 69, 70, 71),
+    ),
+    Missing(
+        "WebSockets: `ctx.count`, `ctx.broadcast`, `ctx.sockets`, `web_socket`",
+        "`AttributeError` that names this page",
+        (19,),
+    ),
+    Missing(
+        "services, KV namespaces, rate limits and other bindings",
+        "the warning `W_CONFIG`; the name is not bound",
+    ),
+    Missing(
+        "actors shared between several functions",
+        "each type is declared once, by one project",
+    ),
+)
+"""What of the platform is not emulated; it fails loudly, at load or at first use."""
+
+PYTHON: tuple[Difference, ...] = (
+    Difference("Actors may be written in Python", "TypeScript and JavaScript only", "design"),
+    Difference(
+        "Time stands still within one step, from where code goes on to where it waits next",
+        "it moves",
+        "a step sees one instant, so a run can be replayed",
+    ),
+    Difference(
+        "Code that is stuck inside C cannot be interrupted",
+        "the process is killed",
+        "Python can only be interrupted between bytecodes",
+    ),
+    Difference(
+        "`random`, `secrets` and `uuid.uuid4` are not seeded",
+        "–",
+        "use `self.ctx.random`; `edgeemu check` names the places",
+    ),
+    Difference(
+        "`time.perf_counter` and `time.sleep` are real",
+        "–",
+        "they measure and block real time; `edgeemu check` names sleeps",
+    ),
+    Difference(
+        "`time.ctime()` without an argument shows real time",
+        "–",
+        "the faked clock does not reach that function",
+    ),
+    Difference(
+        "A thread started with `asyncio.to_thread` keeps the turn's context, so storage works "
+        "there; other threads are refused",
+        "no threads",
+        "use storage in the method itself",
+    ),
+    Difference(
+        "Several `Set-Cookie` values of one response are joined into one line",
+        "sent one by one",
+        "headers are kept one a name",
+    ),
+    Difference(
+        "A naive `datetime` is refused by `set_alarm`",
+        "a `Date` is refused too",
+        "a naive date names no instant",
+    ),
+)
+"""What follows from the language."""
+
+TIME: tuple[Difference, ...] = (
+    Difference(
+        f"An alarm is delivered `alarm_lateness_ms` late, {limits.LATENESS_MS_DEFAULT} by default",
+        "about a second late",
+        "ordinary code relies on a little lateness",
+    ),
+    Difference(
+        f"Two deliveries to one instance are at least {limits.DELIVERY_SPACING_MS} ms apart",
+        "–",
+        "no instance is delivered twice at one instant",
+    ),
+    Difference("A crash uses up no attempt", "not published", "the delivery is at-least-once"),
+    Difference(
+        f"After {limits.STORM_COUNT_MAX:,} deliveries less than a second apart a move of the "
+        "clock ends with `E_ALARM_STORM`",
+        "it goes on",
+        "nobody wants to wait for it",
+    ),
+)
+"""What follows from a clock that can be moved."""
