@@ -69,7 +69,7 @@ class Sample(StatefulActor):
 
 
 def public(owner: type[Any]) -> set[str]:
-    return {name for name in vars(owner) if not name.startswith("_")}
+    return {name for name in dir(owner) if not name.startswith("_")}
 
 
 def shape(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
@@ -86,7 +86,7 @@ def shape(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
 def test_promised_types_are_those_of_the_engine(promised: type[Any], given: type[Any]) -> None:
     assert public(promised) == public(given)
     for name in sorted(public(promised)):
-        mine, theirs = vars(promised)[name], vars(given)[name]
+        mine, theirs = (inspect.getattr_static(owner, name) for owner in (promised, given))
         assert isinstance(mine, property) == isinstance(theirs, property), name
         if not isinstance(mine, property):
             assert shape(mine) == shape(theirs), name

@@ -5,22 +5,20 @@ are the platform's in Python spelling, so that an actor can be ported method by 
 """
 
 import math
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, NoReturn
 
 from edgeemu.codec import decode, encode
-from edgeemu.core.overlay import KeyRange
-from edgeemu.core.profile import Profile
 from edgeemu.engines.port import PlainRequest, PlainResponse
 from edgeemu.engines.python.awaitables import NOTHING, Done, FailedRead, RemoteValue
 from edgeemu.engines.python.dispatch import missing_attribute
-from edgeemu.engines.python.scope import FailedWrite, caller_place, current_scope
+from edgeemu.engines.python.keys import KeyCalls, failed_write
+from edgeemu.engines.python.scope import caller_place, current_scope
 from edgeemu.ids import InstanceId
-from edgeemu.limits import KEY_CHARS_MAX, NAME_CHARS_MAX
+from edgeemu.limits import NAME_CHARS_MAX
 from edgeemu.rng import Random
-from edgeemu.sdk.errors import ActorError, ActorPrivateMethodError, CodecError
+from edgeemu.sdk.errors import ActorError, ActorPrivateMethodError
 from edgeemu.sdk.http import Request, Response
 from edgeemu.units import INSTANT_MS_MAX, format_instant, instant_from_datetime
 
@@ -28,110 +26,18 @@ _SECONDS_LIKE_MAX = 100_000_000_000
 """Below this, milliseconds since the epoch lie before March 1973: rather seconds (spec U48)."""
 
 
-def _failed_write(error: Exception) -> FailedWrite:
-    failed = FailedWrite(error)
-    current_scope().failed.append(failed)
-    return failed
-
-
-class ActorStorage:
+class ActorStorage(KeyCalls):
     """`ctx.storage`: keys, and the alarm. Every write of a turn commits as one, at its end.
 
     Emulates: `ActorStorage`. Source: spec/telnyx-actors.md section 6.
     """
-
-    def __init__(self, profile: Profile, root: str) -> None:
-        self._profile = profile
-        self._root = root
-
-    def get(self, key: str, default: Any = None) -> Awaitable[Any]:
-        """The value under `key`, as a new copy, or `default` where there is none."""
-        try:
-            _check_key(key)
-            data = current_scope().host.get(key)
-            return Done(default if data is None else decode(data))
-        except Exception as error:
-            return FailedRead(error)
-
-    def put(self, key: str, value: Any) -> Awaitable[None]:
-        """Write a copy of `value`, taken now (U27)."""
-        try:
-            self._check_write_key(key)
-            current_scope().host.put(key, encode(value))
-        except CodecError as error:
-            return _failed_write(CodecError(re.sub("^value", f"the value of {key!r}", str(error))))
-        except Exception as error:
-            return _failed_write(error)
-        return NOTHING
-
-    def delete(self, key: str) -> Awaitable[bool]:
-        """Delete a key; whether it was there."""
-        try:
-            self._check_write_key(key)
-            return Done(current_scope().host.delete(key))
-        except Exception as error:
-            return _failed_write(error)
-
-    def list(
-        self,
-        *,
-        prefix: str = "",
-        start: str | None = None,
-        start_after: str | None = None,
-        end: str | None = None,
-        reverse: bool = False,
-        limit: int | None = None,
-    ) -> Awaitable[dict[str, Any]]:
-        """Keys and values in key order; all bounds apply together (section 6.2).
-
-        Args:
-            prefix: only keys that begin with it.
-            start: lower bound, inclusive.
-            start_after: lower bound, exclusive.
-            end: upper bound, exclusive.
-            reverse: descending order; `limit` then takes from the high end.
-            limit: 1 to the platform's maximum; its default where it is left out.
-
-        Raises (from the awaitable):
-            ValueError: for a limit out of range (U31).
-        """
-        try:
-            keys = self._range(prefix, start, start_after, end, reverse=reverse, limit=limit)
-            found = current_scope().host.list(keys)
-            return Done({key: decode(data) for key, data in found})
-        except Exception as error:
-            return FailedRead(error)
-
-    def _range(
-        self,
-        prefix: str,
-        start: str | None,
-        start_after: str | None,
-        end: str | None,
-        *,
-        reverse: bool,
-        limit: int | None,
-    ) -> KeyRange:
-        profile = self._profile
-        if limit is None:
-            limit = profile.list_limit_default
-        elif type(limit) is not int or not 1 <= limit <= profile.list_limit_max:
-            raise ValueError(f"limit is a whole number from 1 to {profile.list_limit_max}: {limit}")
-        lowers = [start] if start is not None else []
-        if start_after is not None:
-            lowers.append(start_after + "\x00")  # the first key behind it
-        for bound in (prefix, start, start_after, end):
-            if bound is not None and not isinstance(bound, str):
-                raise TypeError(f"a bound of list is a str, not {type(bound).__name__}")
-        lower = max(lowers, default=None)
-        return KeyRange(lower, end, prefix, bool(reverse), limit)
 
     def delete_all(self) -> Awaitable[None]:
         """Delete every key at once. A pending alarm stays."""
         try:
             current_scope().host.clear()
         except Exception as error:
-            return _failed_write(error)
+            return failed_write(error)
         return NOTHING
 
     def set_alarm(self, when: int | float | datetime) -> Awaitable[None]:
@@ -156,7 +62,7 @@ class ActorStorage:
                 scope.host.warn("W_ALARM_SECONDS", message, where)
             scope.host.set_alarm(when_ms, where)
         except Exception as error:
-            return _failed_write(error)
+            return failed_write(error)
         return NOTHING
 
     def get_alarm(self) -> Awaitable[int | None]:
@@ -171,18 +77,12 @@ class ActorStorage:
         try:
             current_scope().host.set_alarm(None, caller_place(self._root))
         except Exception as error:
-            return _failed_write(error)
+            return failed_write(error)
         return NOTHING
 
     def __getattr__(self, name: str) -> NoReturn:
         later = "transaction transaction_sync sql"
         raise AttributeError(missing_attribute("ctx.storage", name, dir(type(self)), later))
-
-    def _check_write_key(self, key: str) -> None:
-        _check_key(key)
-        prefix = self._profile.reserved_key_prefix
-        if key.startswith(prefix):
-            raise ActorError(f"keys that begin with {prefix} belong to the runtime: {key!r}")
 
 
 class ActorContext:
@@ -233,16 +133,6 @@ class ActorContext:
     def __getattr__(self, name: str) -> NoReturn:
         later = "count broadcast sockets"
         raise AttributeError(missing_attribute("ctx", name, dir(type(self)), later))
-
-
-def _check_key(key: object) -> None:
-    if not isinstance(key, str):
-        raise TypeError(f"a key is a str, not {type(key).__name__}")
-    if not 1 <= len(key) <= KEY_CHARS_MAX:
-        raise TypeError(f"a key has from 1 to {KEY_CHARS_MAX} characters, not {len(key)}")
-    if not key.isascii() and any("\ud800" <= char <= "\udfff" for char in key):
-        # Refused here, in the turn: at the commit it could no longer be the turn's own failure.
-        raise TypeError(f"a key cannot hold a lone surrogate, half a character: {key!r}")
 
 
 def _alarm_instant_ms(when: object) -> int:

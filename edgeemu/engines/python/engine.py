@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import traceback
 from asyncio import Future, Task
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
@@ -25,6 +24,7 @@ from edgeemu.engines.python.dispatch import (
     invoke,
     missing_handler_text,
 )
+from edgeemu.engines.python.failures import failure_of, place_in
 from edgeemu.engines.python.loader import LoadedCode, ProjectLoader
 from edgeemu.engines.python.loop import EmulatorLoop, Steps, World
 from edgeemu.engines.python.scope import Scope, is_project_file, relative_file
@@ -38,9 +38,6 @@ from edgeemu.sdk.errors import (
     CodecError,
 )
 from edgeemu.sdk.http import Response
-
-_TRACE_FRAMES_MAX = 12
-"""Frames of the user's code that an error shows; of more, the outermost and the innermost."""
 
 _NOT_FOUND = Response("Not found: the main module has no fetch function", status=404)
 
@@ -216,7 +213,7 @@ class PythonEngine:
         for task in failed:
             error = task.exception() if task._log_traceback else None
             if error is not None:  # Nobody asked how the task ended, so nobody knows yet.
-                scope.host.task_failed(self._failure(scope, error), error)
+                scope.host.task_failed(failure_of(scope, error, self._loader.root), error)
 
     def _class_of(self, instance: InstanceId) -> type[Any]:
         if self._code is None:
@@ -304,38 +301,11 @@ class PythonEngine:
 
     def _failed(self, scope: Scope, error: BaseException) -> Result:
         if isinstance(error, HangInterrupt):
-            where = self.place_in(error)
+            where = place_in(error, self._loader.root)
             shown = ActorHangError(f"the code ran on without waiting and was stopped at {where}")
             failure = Failure("ActorHangError", str(shown), where)
             return Result(failure=failure, hung=True, error=shown)
-        return Result(failure=self._failure(scope, error), error=error)
-
-    def _failure(self, scope: Scope, error: BaseException) -> Failure:
-        """An error of actor code as the core and the journal know it."""
-        name = error.name if isinstance(error, ActorError) else type(error).__name__
-        own = error is not scope.refused
-        return Failure(name, error_text(error), self.place_in(error), self.trace_of(error), own)
-
-    def place_in(self, error: BaseException) -> str | None:
-        """The `file:line` of the innermost frame of the project in an error."""
-        for frame in reversed(traceback.extract_tb(error.__traceback__)):
-            if is_project_file(frame.filename, self._loader.root):
-                return f"{relative_file(frame.filename, self._loader.root)}:{frame.lineno}"
-        return None
-
-    def trace_of(self, error: BaseException) -> str:
-        """The frames of the project in an error, as text: the user's own first and only."""
-        root = self._loader.root
-        lines = []
-        for frame in traceback.extract_tb(error.__traceback__):
-            if is_project_file(frame.filename, root):
-                file = relative_file(frame.filename, root)
-                lines.append(f"  {file}:{frame.lineno} in {frame.name}\n    {frame.line}")
-        left_out = len(lines) - _TRACE_FRAMES_MAX
-        if left_out > 0:  # A recursion without end has a thousand, all alike.
-            half = _TRACE_FRAMES_MAX // 2
-            lines[half:-half] = [f"  ... {left_out} more"]
-        return "\n".join(lines)
+        return Result(failure=failure_of(scope, error, self._loader.root), error=error)
 
     # --- where it waits --------------------------------------------------------------------
 

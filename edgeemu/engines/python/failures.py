@@ -1,0 +1,40 @@
+"""Errors of Python actor code as the core and the journal know them."""
+
+import traceback
+
+from edgeemu.core.events import Failure
+from edgeemu.engines.python.containment import error_text
+from edgeemu.engines.python.scope import Scope, is_project_file, relative_file
+from edgeemu.sdk.errors import ActorError
+
+_TRACE_FRAMES_MAX = 12
+"""Frames of the user's code that an error shows; of more, the outermost and the innermost."""
+
+
+def failure_of(scope: Scope, error: BaseException, root: str) -> Failure:
+    """An error that ended code of a turn, told for a project in the folder `root`."""
+    name = error.name if isinstance(error, ActorError) else type(error).__name__
+    own = error is not scope.refused
+    return Failure(name, error_text(error), place_in(error, root), trace_of(error, root), own)
+
+
+def place_in(error: BaseException, root: str) -> str | None:
+    """The `file:line` of the innermost frame of the project in an error."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if is_project_file(frame.filename, root):
+            return f"{relative_file(frame.filename, root)}:{frame.lineno}"
+    return None
+
+
+def trace_of(error: BaseException, root: str) -> str:
+    """The frames of the project in an error, as text: the user's own first and only."""
+    lines = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if is_project_file(frame.filename, root):
+            file = relative_file(frame.filename, root)
+            lines.append(f"  {file}:{frame.lineno} in {frame.name}\n    {frame.line}")
+    left_out = len(lines) - _TRACE_FRAMES_MAX
+    if left_out > 0:  # A recursion without end has a thousand, all alike.
+        half = _TRACE_FRAMES_MAX // 2
+        lines[half:-half] = [f"  ... {left_out} more"]
+    return "\n".join(lines)
