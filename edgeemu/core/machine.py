@@ -4,8 +4,7 @@
 and reports back with further events. Nothing here reads a clock, draws a number or waits.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +30,6 @@ from edgeemu.core.events import (
     Refuse,
     Reply,
     StartTurn,
-    StopTurn,
     TimePassed,
     Turn,
     TurnCommitted,
@@ -40,9 +38,10 @@ from edgeemu.core.events import (
     TurnRequested,
     TurnWithdrawn,
 )
-from edgeemu.core.instances import Drop, Instance, Life
+from edgeemu.core.instances import Drop, Instance
 from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.profile import Profile
+from edgeemu.core.residence import Residence
 from edgeemu.core.rows import FaultHow, take_fault
 from edgeemu.errors import InvariantError
 from edgeemu.ids import InstanceId
@@ -50,10 +49,9 @@ from edgeemu.limits import QUEUED_TURNS_MAX
 from edgeemu.rng import Random
 
 _REPLACING_FAULTS = (FaultHow.THROW, FaultHow.TIMEOUT)
-_CRASH = Failure("ActorCrashedError", "the instance was lost in the middle of the turn")
 
 
-class Machine:
+class Machine(Residence):
     """The state of every instance that is awake or has something waiting.
 
     Args:
@@ -77,18 +75,16 @@ class Machine:
         evict_always: bool = False,
         check: bool = True,
     ) -> None:
+        super().__init__(idle_eviction_ms)
         self.profile = profile
         self.lateness_ms = lateness_ms
-        self.idle_eviction_ms = idle_eviction_ms
         self.evict_always = evict_always
         self.next_turn_id = turn_id
         self._budgets_ms = gates.budgets_ms(profile)
         self._jitter = jitter
         self._check = check
-        self._instances: dict[InstanceId, Instance] = {}
         self._running: dict[int, Instance] = {}
         self._delivering: dict[InstanceId, None] = {}
-        self._idle: OrderedDict[InstanceId, None] = OrderedDict()
         self._handlers: dict[type, Callable[[Any, Effects], None]] = {
             TurnRequested: self._on_turn_requested,
             TurnWithdrawn: self._on_turn_withdrawn,
@@ -134,14 +130,6 @@ class Machine:
         turn_id = self.next_turn_id
         self.next_turn_id += 1
         return turn_id
-
-    def find(self, instance: InstanceId) -> Instance | None:
-        """What is known of an instance that is awake or has something waiting; only to look at."""
-        return self._instances.get(instance)
-
-    def known(self) -> Iterator[Instance]:
-        """Every instance that is awake or has something waiting; only to look at."""
-        return iter(list(self._instances.values()))
 
     def delivers(self, instance: InstanceId) -> bool:
         """Whether an alarm turn of the instance waits or runs."""
@@ -296,41 +284,6 @@ class Machine:
         instance.row = None
         out.append(LoadInstance(instance.id))
 
-    def _on_evict_requested(self, event: EvictRequested, out: Effects) -> None:
-        instance = self._instances.get(event.instance)
-        if instance is None:
-            return
-        if instance.running is None or instance.running.kind is TurnKind.EDIT:
-            if instance.resident:
-                self._drop(instance, Drop("evict", event.cause), event.now_ms, out)
-                self._forget_if_unused(instance)
-            return
-        instance.drop = Drop("crash" if event.crash else "evict", event.cause)
-        if event.crash and instance.ending is None:
-            turn = instance.running
-            out.append(StopTurn(turn))
-            ending = Ending(Outcome.CRASHED, _CRASH)
-            self._on_turn_ended(TurnEnded(event.now_ms, turn.id, ending), out)
-
-    def _on_time_passed(self, event: TimePassed, out: Effects) -> None:
-        if self.idle_eviction_ms is None:
-            return
-        while self._idle:
-            instance = self._instances[next(iter(self._idle))]
-            drop_at_ms = instance.idle_since_ms + self.idle_eviction_ms
-            if drop_at_ms > event.now_ms:
-                return
-            self._drop(instance, Drop("idle", "time"), drop_at_ms, out)
-            self._forget_if_unused(instance)
-
-    def _on_code_replaced(self, event: CodeReplaced, out: Effects) -> None:
-        for instance in self.known():
-            if instance.running is not None and instance.running.kind is not TurnKind.EDIT:
-                instance.drop = instance.drop or Drop("reload", "reload")
-            elif instance.resident:
-                self._drop(instance, Drop("reload", "reload"), event.now_ms, out)
-                self._forget_if_unused(instance)
-
     # --- starting --------------------------------------------------------------------------
 
     def _pump(self, instance: Instance, now_ms: int, out: Effects) -> None:
@@ -473,26 +426,3 @@ class Machine:
             entry = Entry(kind, now_ms, instance.id, turn.id, f"turn {turn.id}", data)
             out.append(Record(entry))
         out.append(CommitTurn(turn, instance.row, keep))
-
-    # --- leaving the memory ----------------------------------------------------------------
-
-    def _drop(self, instance: Instance, drop: Drop, now_ms: int, out: Effects) -> None:
-        instance.drop = None
-        instance.resident = False
-        self._idle.pop(instance.id, None)
-        out.append(DropInstance(instance.id, drop.reason))
-        data = {"reason": drop.reason}
-        out.append(Record(Entry(Kind.EVICTED, now_ms, instance.id, cause=drop.cause, data=data)))
-
-    def _note_idleness(self, instance: Instance) -> None:
-        """Keep the idle ones in the order in which they became so, which is that of their drops."""
-        if not instance.resident or instance.life is not Life.IDLE:
-            self._idle.pop(instance.id, None)
-        elif instance.id not in self._idle:
-            self._idle[instance.id] = None
-
-    def _forget_if_unused(self, instance: Instance) -> None:
-        """An instance that is nowhere in memory and waits for nothing needs no place here."""
-        unused = instance.running is None and not instance.queue and not instance.waiting
-        if unused and not instance.resident and not instance.broken:
-            self._instances.pop(instance.id, None)
