@@ -1,8 +1,9 @@
 """What a scenario is: an actor source, steps, and what each step must give. Data, no decisions.
 
 A scenario names its actors by file stem below `actors/`, so a second language adds a file and no
-scenario. Values in steps are JSON with the codec's tags. Durations are milliseconds or text such
-as `60s`; instants are milliseconds after the start.
+scenario. Names of options and of parts are the platform's (`startAfter`). Values in steps are JSON
+with the codec's tags. Durations are milliseconds or text such as `60s`; instants are milliseconds
+after the start.
 """
 
 from collections.abc import Mapping
@@ -45,6 +46,7 @@ class Scenario:
         toml: further configuration.
         kept_only: why it makes no sense with evictions between steps; empty if it does.
         disk_only: whether it restarts, and so needs a state folder.
+        only: the one language that has what it looks at; empty for all.
     """
 
     case: str
@@ -58,6 +60,7 @@ class Scenario:
     toml: str = ""
     kept_only: str = ""
     disk_only: bool = False
+    only: str = ""
 
 
 # --- steps -------------------------------------------------------------------------------------

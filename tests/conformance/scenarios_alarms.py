@@ -59,7 +59,7 @@ SCENARIOS = [
         "section 8",
         call("C/x", "arm", 1_000),
         advance("1s", succeeded=1),
-        keys("C/x", {"info": ["is_retry", "retry_count"]}),
+        keys("C/x", {"info": ["isRetry", "retryCount"]}),
     ),
     _alarms(
         "C44",

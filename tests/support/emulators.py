@@ -27,21 +27,24 @@ def write_project(
     types: Sequence[str] = ("A",),
     lateness_ms: int = 0,
     toml: str = "",
+    main: str = "main.py",
 ) -> Config:
     """Write a project with one module into `folder`; its configuration.
 
     Args:
         folder: made if it is not there.
-        source: of `main.py`; it may be indented.
+        source: of the module; it may be indented.
         types: actor types; each is bound under its own name.
         lateness_ms: of alarms.
         toml: further tables for `edgeemu.toml`.
+        main: the name of the module's file.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "main.py").write_text(PRELUDE + dedent(source))
+    prelude = PRELUDE if main.endswith(".py") else ""
+    (folder / main).write_text(prelude + dedent(source))
     actors = "".join(f'[[actors]]\nbinding = "{name}"\ntype = "{name}"\n' for name in types)
     clock = f"[clock]\nalarm_lateness_ms = {lateness_ms}\n"
-    head = 'name = "test"\nmain = "main.py"\n'
+    head = f'name = "test"\nmain = "{main}"\n'
     (folder / "edgeemu.toml").write_text(f"{head}{actors}{clock}{dedent(toml)}")
     return load_config(folder)
 

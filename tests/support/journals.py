@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from edgeemu.sdk import errors
+
 _TURN_IN_CAUSE = re.compile(r"turn (\d+)")
 _HIDDEN = {"seq", "kind", "now_ms", "actor", "turn", "cause"}
 _MEMORY_KINDS = frozenset({"init", "evicted"})
@@ -26,7 +28,7 @@ def without_memory(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def as_lines(entries: Iterable[Mapping[str, Any]], start_ms: int) -> list[str]:
-    """One line for each entry: times from `start_ms`, turns renumbered, places of source left out.
+    """One line for each entry: times from `start_ms`, turns renumbered, no names of a language.
 
     Two languages, two stores, and a run with evictions (after `without_memory`) then give the same
     lines. A line reads: time, kind, instance, turn and what led to it, then the data.
@@ -47,6 +49,8 @@ def as_lines(entries: Iterable[Mapping[str, Any]], start_ms: int) -> list[str]:
             cause = _TURN_IN_CAUSE.sub(lambda m: f"#{number(int(m[1]))}", entry["cause"])
             words.append(f"<- {cause}")
         data = {key: value for key, value in entry.items() if key not in _HIDDEN}
+        if entry["kind"] == "warning":
+            data.pop("message", None)  # It speaks the language of the code; the code tells which.
         if "outcome" in data:
             data.pop("attempts_max", None)  # A rule of the profile, which each retry tells.
         words += [_pair(key, value, start_ms) for key, value in sorted(data.items())]
@@ -57,12 +61,18 @@ def as_lines(entries: Iterable[Mapping[str, Any]], start_ms: int) -> list[str]:
 def _pair(key: str, value: Any, start_ms: int) -> str:
     if key.endswith("_at_ms") and value is not None:
         return f"{key.removesuffix('_ms')}={_time(value - start_ms)}"
-    if key == "set_by":
+    if key in ("set_by", "where"):
         # `file:line` differs between languages; that there is one does not.
         value = "source" if value and ":" in value else value
     if key == "error":
-        value = {part: value[part] for part in ("name", "message")}
+        value = {"name": _error_name(value["name"]), "message": value["message"]}
     return f"{key}={value if isinstance(value, str) else json.dumps(value, sort_keys=True)}"
+
+
+def _error_name(name: str) -> str:
+    """The platform's names as they are; those that a language gives its own errors as one."""
+    is_platforms = name in vars(errors) or name.startswith("Injected")
+    return name if is_platforms else "Error"
 
 
 def _time(duration_ms: int) -> str:

@@ -72,5 +72,6 @@ class C(StatefulActor):
         await self.ctx.storage.set_alarm(self.ctx.now_ms() + after_ms)
 
     async def alarm(self, info):
-        names = sorted(name for name in dir(info) if not name.startswith("_"))
-        await self.ctx.storage.put("info", names)
+        platform = {"retry_count": "retryCount", "is_retry": "isRetry"}
+        names = [platform.get(name, name) for name in dir(info) if not name.startswith("_")]
+        await self.ctx.storage.put("info", sorted(names))

@@ -18,7 +18,8 @@ class A(StatefulActor):
             await self.ctx.storage.put(key, key)
 
     async def listed(self, options):
-        return list(await self.ctx.storage.list(**options))
+        start_after = options.pop("startAfter", None)
+        return list(await self.ctx.storage.list(start_after=start_after, **options))
 
     async def listed_limit(self, limit):
         try:
@@ -119,14 +120,19 @@ class A(StatefulActor):
 
     async def bad_times(self):
         await self.ctx.storage.set_alarm(self.ctx.now_ms() + 60_000)
-        naive = datetime(2030, 1, 1)
+        wrong: dict[str, Any] = {
+            "NaN": float("nan"),
+            "infinity": float("inf"),
+            "text": "2027",
+            "date without zone": datetime(2030, 1, 1),
+            "nothing": None,
+        }
         refused = []
-        wrong: list[Any] = [float("nan"), float("inf"), "2027", naive, None]
-        for when in wrong:
+        for name, when in wrong.items():
             try:
                 await self.ctx.storage.set_alarm(when)
             except TypeError:
-                refused.append(str(type(when).__name__))
+                refused.append(name)
         due_at_ms = await self.ctx.storage.get_alarm()
         return [refused, due_at_ms and due_at_ms - self.ctx.now_ms()]
 
