@@ -146,3 +146,28 @@ takes by default)."""
 
 HEAD_BYTES_MAX = 65_536
 """Bytes of the head of an answer that a command reads (a choice: far more than our notes need)."""
+
+SQL_DATABASE_BYTES_MAX = 1024 * 1024 * 1024
+"""Bytes of the SQL database of one instance (spec/telnyx-actors.md section 16.2: 1 GB)."""
+
+SQL_VALUE_BYTES_MAX = 2 * 1024 * 1024
+"""Bytes of one bound value, text in UTF-8 (spec/telnyx-actors.md section 9: 2 MiB)."""
+
+SQL_PARAMETERS_MAX = 32_766
+"""Bound parameters of one statement (spec/telnyx-actors.md section 9: 32,766)."""
+
+SQL_ROWS_MAX = 1_000_000
+"""Rows that one `sql.exec` gives (a choice: they are read at once, and more would take the
+memory)."""
+
+SQL_PROGRESS_STEPS = 1_000_000
+"""Steps of SQLite's machine between two looks whether the watchdog wants to end a statement (a
+choice: about 10 ms)."""
+
+SQL_SCRIPTS_CACHED_MAX = 1_024
+"""Strings of SQL of which it is remembered what they ask for (a choice: more than a project
+has)."""
+
+SQL_SCRIPT_CACHED_CHARS_MAX = 16_384
+"""Characters of a string of SQL above which that is worked out again each time (a choice: apsw
+remembers no longer statements either)."""

@@ -69,6 +69,26 @@ class CodecError(ActorError):
     """A value cannot be encoded, or stored bytes cannot be decoded."""
 
 
+class SqlError(ActorError):
+    """SQLite refused a statement; its message is SQLite's own. The name is edgeemu's own."""
+
+
+class SqlTransactionControlError(SqlError):
+    """A statement would begin or end a transaction, which turns and `transaction_sync` do."""
+
+
+class SqlAsyncTransactionError(SqlError):
+    """The function given to `transaction_sync` is `async`; nothing of it was kept."""
+
+
+class SqlParameterTooLargeError(SqlError):
+    """A bound value has more than 2 MiB."""
+
+
+class RangeError(ActorError):
+    """An integer that was read from SQL is beyond 2^53 - 1, which the platform cannot give."""
+
+
 _CLASSES_BY_NAME: dict[str, type[ActorError]] = {
     kind.__name__: kind
     for kind in (
@@ -83,6 +103,11 @@ _CLASSES_BY_NAME: dict[str, type[ActorError]] = {
         ActorCrashedError,
         ActorHangError,
         CodecError,
+        SqlError,
+        SqlTransactionControlError,
+        SqlAsyncTransactionError,
+        SqlParameterTooLargeError,
+        RangeError,
     )
 }
 
