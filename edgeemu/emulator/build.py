@@ -99,6 +99,7 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
         _check_position(position, options.state_dir)
     seed = _choose_seed(config, options, store)
     clock, notices = _make_clock(config, options, store, position)
+    store.use_clock(clock.now_ms)
     profile = PROFILES[config.platform]
     machine = Machine(
         profile=profile,

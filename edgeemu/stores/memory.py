@@ -5,11 +5,13 @@ stores give back equal values, and nothing that a caller holds can change the st
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import islice
 from typing import Any, NamedTuple
+
+import apsw
 
 from edgeemu.core.journal import Recorded
 from edgeemu.core.overlay import KeyRange
@@ -17,9 +19,11 @@ from edgeemu.core.rows import InstanceRow
 from edgeemu.ids import InstanceId
 from edgeemu.limits import JOURNAL_ENTRIES_MAX
 from edgeemu.stores import packing
+from edgeemu.stores.database import Database
 from edgeemu.stores.ordering import SortedSet
 from edgeemu.stores.packing import PackedEntry
 from edgeemu.stores.port import Batch, DueAlarm, EndedAlarm, StoredTurn
+from edgeemu.stores.virtual_time import VirtualTime
 
 AlarmPlace = tuple[int, InstanceId]
 """Where an alarm stands in an order: the instant (ms, epoch), then type and name."""
@@ -63,6 +67,9 @@ class MemoryStore:
         self._journal: deque[PackedEntry] = deque()
         self._seq = 0
         self._meta: dict[str, str] = {}
+        self._databases: dict[InstanceId, Database] = {}
+        self._now_ms: Callable[[], int] = lambda: 0
+        self._time: VirtualTime | None = None
 
     def load(self, instance: InstanceId) -> InstanceRow:
         """The row of an instance; an empty one if it does not exist yet.
@@ -115,6 +122,38 @@ class MemoryStore:
         held = self._keys.get(instance, {})
         return len(held), sum(len(key.encode()) + len(value) for key, value in held.items())
 
+    def use_clock(self, now_ms: Callable[[], int]) -> None:
+        """Let SQL of actors take its present (ms since the epoch) from here."""
+        self._now_ms = now_ms
+
+    def sql(self, instance: InstanceId) -> Database:
+        """The SQL database of an instance, made at its first use, with a transaction open.
+
+        Raises:
+            EdgeemuError: `E_ADDRESS_INVALID`.
+        """
+        database = self._databases.get(instance)
+        if database is None:
+            packing.check_instance(instance)
+            if self._time is None:  # Most projects use no SQL.
+                self._time = VirtualTime(self._now_ms)
+            database = Database(apsw.Connection(":memory:", vfs=self._time.name))
+            self._databases[instance] = database
+        if not database.in_transaction:
+            database.begin()
+        return database
+
+    def rollback_sql(self, instance: InstanceId) -> None:
+        """Undo what the turn of an instance did in SQL, if its transaction is open."""
+        database = self._databases.get(instance)
+        if database is not None:
+            database.rollback()
+
+    def measure_sql(self, instance: InstanceId) -> int:
+        """How many bytes the SQL database of an instance takes; 0 if it has none."""
+        database = self._databases.get(instance)
+        return 0 if database is None else database.size_bytes()
+
     def apply(self, batch: Batch) -> list[Recorded]:
         """Apply a batch whole or not at all; its journal entries as they stand now.
 
@@ -130,6 +169,8 @@ class MemoryStore:
                 self._keys_sorted.pop(instance, None)
             for key, value in turn.puts.items():
                 self._put_key(instance, key, value)
+            if turn.sql:
+                self._databases[instance].commit()
         for name, text in plan.meta.items():
             if text is None:
                 self._meta.pop(name, None)
@@ -262,6 +303,10 @@ class MemoryStore:
 
     def close(self) -> None:
         """Let go of everything; nothing may be called afterwards."""
+        for database in self._databases.values():
+            database.close()
+        if self._time is not None:
+            self._time.unregister()
 
     def _plan(self, batch: Batch) -> _Plan:
         turns: list[tuple[StoredTurn, _Kept]] = []
@@ -269,6 +314,9 @@ class MemoryStore:
             packing.check_instance(turn.instance)
             for key in turn.puts:
                 packing.check_key(key)
+            problem = self._databases[turn.instance].problem() if turn.sql else None
+            if problem is not None:  # Whoever ends a turn has looked before.
+                raise RuntimeError(f"the SQL of {turn.instance} cannot be kept: {problem}")
             turns.append((turn, _keep(turn.row)))
         meta = {
             key: None if value is None else packing.to_json(value)

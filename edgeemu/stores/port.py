@@ -4,12 +4,12 @@ Promise: a batch is applied whole or not at all, and once `apply` returned it su
 the process. All calls are synchronous: both stores answer in microseconds, and a call that waits
 would let another turn see half a state.
 
-How SQL will fit in: an instance that uses it moves to a file of its own (design D5). `StoredTurn`
-then also names the open transaction of that file, and `apply` commits it beside the rest; the
-`home` of an instance is a column of its row in the SQLite store already.
+SQL of actors does not wait in an overlay as keys do: it runs in a transaction that the store begins
+when a turn first asks for the database, and that ends with the turn. `apply` commits it beside the
+rest of the turn where `StoredTurn.sql` says so; what is not kept is undone by `rollback_sql`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from edgeemu.core.journal import Entry, Recorded
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.rows import Alarm, InstanceRow, PastAlarm
 from edgeemu.ids import InstanceId
+from edgeemu.stores.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,14 @@ class StoredTurn:
         row: the whole row of the instance, which replaces the one before.
         puts: key to encoded value, or to None where the key is deleted.
         cleared: whether every key that the store holds goes first.
+        sql: whether the open SQL transaction of the instance is committed with it.
     """
 
     instance: InstanceId
     row: InstanceRow
     puts: Mapping[str, bytes | None] = field(default_factory=dict)
     cleared: bool = False
+    sql: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,22 @@ class Store(Protocol):
 
     def measure(self, instance: InstanceId) -> tuple[int, int]:
         """How many keys an instance has, and how many bytes keys and values take."""
+
+    def use_clock(self, now_ms: Callable[[], int]) -> None:
+        """Let SQL of actors take its present (ms since the epoch) from here; called once, first."""
+
+    def sql(self, instance: InstanceId) -> Database:
+        """The SQL database of an instance, made at its first use.
+
+        Its transaction is open: the first ask of a turn begins it, and each ask until `apply` or
+        `rollback_sql` ends it gives the same.
+        """
+
+    def rollback_sql(self, instance: InstanceId) -> None:
+        """Undo what the turn of an instance did in SQL, if its transaction is open."""
+
+    def measure_sql(self, instance: InstanceId) -> int:
+        """How many bytes the SQL database of an instance takes; 0 if it has none."""
 
     def apply(self, batch: Batch) -> list[Recorded]:
         """Apply a batch whole or not at all; its journal entries as they stand now.

@@ -18,7 +18,9 @@ from edgeemu.core.overlay import KeyRange
 from edgeemu.core.rows import Alarm, InstanceRow
 from edgeemu.ids import InstanceId
 from edgeemu.limits import IDS_REMEMBERED_MAX, JOURNAL_ENTRIES_MAX
+from edgeemu.sdk.errors import SqlError
 from edgeemu.stores import packing, problems
+from edgeemu.stores.database import Database
 from edgeemu.stores.lock import StateLock
 from edgeemu.stores.port import Batch, DueAlarm, EndedAlarm
 from edgeemu.stores.sqlite_file import STATE_FILE, close_quietly, explained, open_state_file
@@ -213,6 +215,25 @@ class SqliteStore:
             return 0, 0
         ((count, size_bytes),) = self._rows(_MEASURE, (row_id,))
         return count, size_bytes
+
+    def use_clock(self, now_ms: Callable[[], int]) -> None:
+        """Let SQL of actors take its present (ms since the epoch) from here."""
+
+    def sql(self, instance: InstanceId) -> Database:
+        """The SQL database of an instance: not in this version.
+
+        Raises:
+            SqlError: always.
+        """
+        raise SqlError(f"SQL of {instance} works in memory only, in this version of edgeemu")
+
+    def rollback_sql(self, instance: InstanceId) -> None:
+        """Undo what the turn of an instance did in SQL, if its transaction is open."""
+
+    def measure_sql(self, instance: InstanceId) -> int:
+        """How many bytes the SQL database of an instance takes; 0 if it has none."""
+        del instance
+        return 0
 
     @_explaining
     def apply(self, batch: Batch) -> list[Recorded]:
