@@ -16,7 +16,7 @@ from edgeemu.engines.port import PlainRequest
 from edgeemu.errors import EdgeemuError
 from edgeemu.sdk.errors import ActorError
 from edgeemu.units import parse_duration
-from tests.conformance.scenario import ANY, Scenario, Step
+from tests.conformance.scenario import ANY, NOTHING, Scenario, Step
 from tests.support.emulators import frozen, inst, write_project
 
 HERE = Path(__file__).parent
@@ -128,6 +128,8 @@ class Run:
     def _check_gives(self, wanted: Any, given: Any) -> None:
         if wanted == ANY:
             return
+        if wanted == NOTHING:
+            wanted = None if given is None else {"$undefined": True}
         if isinstance(wanted, Mapping) and isinstance(given, Mapping) and "§" in given:
             given = {key: given.get(key) for key in wanted}
         assert given == wanted, f"gave {given!r}\nnot  {wanted!r}"
@@ -213,6 +215,9 @@ class Run:
     async def _do_state(self, actor: str) -> str:
         shown: str = self._emulator.show_instance(inst(actor))["state"]
         return shown
+
+    async def _do_instances(self) -> list[str]:
+        return sorted(shown["actor"] for shown in self._emulator.list_instances())
 
     async def _do_reload(self, actors: str | None) -> None:
         if actors is not None:

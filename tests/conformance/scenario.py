@@ -19,6 +19,9 @@ LOCAL_T0_MS: Final = 1_893_456_000_000
 ANY: Final = "<any>"
 """Stands for a result that a step does not look at."""
 
+NOTHING: Final = "<nothing>"
+"""Stands for the result of a method that returns none, which each language has its own word for."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -164,6 +167,11 @@ def evict(actor: str, *, crash: bool = False, gives: Any = ANY) -> Step:
 def state(actor: str, expected: str) -> Step:
     """Where an instance is in its life."""
     return Step("state", {"actor": actor}, expected)
+
+
+def instances(*expected: str) -> Step:
+    """All instances that there are, in order."""
+    return Step("instances", {}, list(expected))
 
 
 def reload(actors: str | None = None) -> Step:

@@ -114,7 +114,7 @@ SCENARIOS = [
     _turns(
         "C14",
         "the base fetch answers 404; an own one passes through",
-        "section 3",
+        "section 3, U76",
         fetch("/base", status=404),
         fetch("/own", status=201, body="yes PUT 1"),
     ),
@@ -129,7 +129,7 @@ SCENARIOS = [
     _turns(
         "C16",
         "a method over its 30 s fails, keeps nothing, and the instance stays",
-        "section 3.2, U11",
+        "section 3.2, U11, U14",
         call("A/x", "remember", gives=1),
         start("late", "A/x", "overtime"),
         advance("29999ms"),
@@ -172,7 +172,7 @@ SCENARIOS = [
     _turns(
         "C19",
         "a fetch over its 30 s fails as a fetch",
-        "section 3.2",
+        "section 3.2, U76",
         call("A/x", "arm"),
         advance("30s", deliveries=0),
         keys("A/x", {}),

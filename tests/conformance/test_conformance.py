@@ -14,6 +14,10 @@ import pytest
 
 from tests.conformance import (
     scenarios_alarms,
+    scenarios_codec,
+    scenarios_context,
+    scenarios_edges,
+    scenarios_keys,
     scenarios_lifecycle,
     scenarios_local,
     scenarios_storage,
@@ -28,6 +32,10 @@ SCENARIOS: list[Scenario] = [
     *scenarios_turns.SCENARIOS,
     *scenarios_lifecycle.SCENARIOS,
     *scenarios_storage.SCENARIOS,
+    *scenarios_keys.SCENARIOS,
+    *scenarios_codec.SCENARIOS,
+    *scenarios_context.SCENARIOS,
+    *scenarios_edges.SCENARIOS,
     *scenarios_alarms.SCENARIOS,
     *scenarios_local.SCENARIOS,
 ]

@@ -234,6 +234,7 @@ VALUES = [
 
 @pytest.mark.parametrize(("text", "what", "why", "fix"), VALUES)
 def test_value_that_will_not_do(root: Path, text: str, what: str, why: str, fix: str) -> None:
+    """spec/telnyx-actors.md section 2.2, U1."""
     error = failure(root, MAIN + text + "\n")
     assert error.code.text == "E_CONFIG_VALUE"
     assert what in error.what
@@ -577,6 +578,7 @@ def test_own_file_wins_over_the_manifest(root: Path) -> None:
     ],
 )
 def test_manifest_says_what_is_not_done(root: Path, text: str, warning: str) -> None:
+    """spec/telnyx-actors.md section 2.2, U2."""
     config = load(root, MAIN + ACTOR + text, "telnyx.toml")
     assert len(config.warnings) == 1
     assert warning in config.warnings[0]

@@ -167,6 +167,7 @@ def test_missing_package_says_to_install_it(project: Project) -> None:
     ],
 )
 def test_missing_class(project: Project, text: str, what: str, why: str) -> None:
+    """spec/telnyx-actors.md section 2.2, U3."""
     project.write("main.py", text)
     error = failing(project)
     assert error.code is Code.CLASS_MISSING

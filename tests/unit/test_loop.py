@@ -256,6 +256,7 @@ def test_code_that_never_rests_is_bounded(tmp_path: Path) -> None:
 
 
 def test_endless_loop_is_ended_by_the_watchdog_and_the_emulator_lives_on(tmp_path: Path) -> None:
+    # spec/telnyx-actors.md U14: budgets are virtual, and this real bound stands beside them.
     source = """
     async def go(self):
         await self.ctx.storage.put("k", 1)
