@@ -54,6 +54,14 @@ ENTRY_DELAY_MS = 20
 """Real milliseconds that a journal entry waits for a turn to be kept with (a choice: too short to
 be seen in a live log, and long against a request)."""
 
+TURN_IDS_RESERVED = 100
+"""Numbers of turns that the state folder counts as given ahead, so that not each commit writes
+the last one (a choice: at most as many stay unused after `kill -9`)."""
+
+POSITION_AGE_MS = 1_000
+"""Real milliseconds after which the kept position of a real clock is written anew (a choice: as
+much it may go back where a process is killed and the wall clock then stepped back)."""
+
 LIST_PAGE_MAX = 100_000
 """Rows that one query of alarms, instances or keys returns at most (design D5: as many instances
 are no burden; a choice: no terminal shows more)."""

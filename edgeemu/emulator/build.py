@@ -8,7 +8,8 @@ from edgeemu.clock import ClockMode, ClockState, EmulatorClock, RealClock, Syste
 from edgeemu.config import Config
 from edgeemu.core.machine import Machine
 from edgeemu.core.profile import PROFILES
-from edgeemu.emulator.shell import META_POSITION, Shell
+from edgeemu.emulator.position import META_POSITION
+from edgeemu.emulator.shell import Shell
 from edgeemu.engines.python.context import Namespace, Secrets
 from edgeemu.engines.python.engine import PythonEngine
 from edgeemu.engines.python.loader import ActorSource, ProjectLoader
@@ -124,9 +125,10 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
     meta = {
         META_SEED: seed,
         META_CLOCK_CONFIG: _clock_config(config),
-        META_POSITION: shell.position(),
+        META_POSITION: shell.position.read(),
     }
     store.apply(Batch(real_at_ms=clock.real_ms(), meta=meta))
+    shell.position.note_kept(meta)
     return Parts(config, store, clock, shell, engine, seed, tuple(notices))
 
 

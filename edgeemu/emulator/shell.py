@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from edgeemu.clock import ClockMode, EmulatorClock, call_later_real_ms
+from edgeemu.clock import EmulatorClock, call_later_real_ms
 from edgeemu.core.events import (
     CommitFailed,
     CommitTurn,
@@ -41,6 +41,7 @@ from edgeemu.core.machine import Machine
 from edgeemu.core.timers import Timer, Timers
 from edgeemu.emulator.hosts import Surroundings, TurnHost
 from edgeemu.emulator.notices import Notices
+from edgeemu.emulator.position import Position
 from edgeemu.emulator.requests import Edit, TurnReply
 from edgeemu.emulator.schedule import Schedule
 from edgeemu.engines.port import Answer, Engine, Result, Work
@@ -49,9 +50,6 @@ from edgeemu.errors import Code, EdgeemuError, InvariantError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import ENTRY_DELAY_MS
 from edgeemu.stores.port import Batch, Store, StoredTurn
-
-META_POSITION = "position"
-"""Where the store keeps the clock and the number of the next turn."""
 
 
 @dataclass(slots=True)
@@ -93,6 +91,7 @@ class Shell:
         self.clock = clock
         self.loop = loop
         self.timers = Timers(self._timers_changed)
+        self.position = Position(clock, machine)
         self.engine: Engine | None = None
         self.watchers: list[Callable[[list[Recorded]], None]] = []
         self.on_schedule: Callable[[int], None] = lambda _: None
@@ -406,22 +405,12 @@ class Shell:
             self._flush_planned = True
             self.loop.call_soon(self.flush, context=self.loop.plain_context)
 
-    def position(self) -> dict[str, Any]:
-        """What the store keeps of the clock and the turns, so that a restart goes on from here."""
-        state = self.clock.save()
-        return {
-            "mode": state.mode.value,
-            "rate": state.rate,
-            "now_ms": state.now_ms,
-            "real_at_ms": state.real_at_ms,
-            "turn_id": self.machine.next_turn_id,
-        }
-
     def keep_position(self) -> None:
-        """Keep where a clock at a rate stands: it does not run while nothing does."""
-        if self.clock.mode is ClockMode.RATE and self.broken is None:
+        """Keep where the clock and the turns stand, as the last thing."""
+        meta = self.position.last()
+        if meta and self.broken is None:
             with suppress(EdgeemuError):
-                self.store.apply(Batch(real_at_ms=0, meta={META_POSITION: self.position()}))
+                self.store.apply(Batch(real_at_ms=0, meta=meta))
 
     def flush(self) -> None:
         """Apply everything that ended since the last time, then tell the machine."""
@@ -431,12 +420,13 @@ class Shell:
         entries, self._entries = self._entries, []
         if not turns and not entries:
             return
-        batch = Batch(turns, entries, self.clock.real_ms(), {META_POSITION: self.position()})
+        batch = Batch(turns, entries, self.clock.real_ms(), self.position.news())
         try:
             recorded = self.store.apply(batch)
         except EdgeemuError as error:
             self._flush_failed(error, batch, ids)
             return
+        self.position.note_kept(batch.meta)
         for stored in turns:
             alarm = stored.row.alarm
             self.schedule.note(stored.instance, alarm)

@@ -96,7 +96,8 @@ CREATE TABLE journal (
     cause TEXT NOT NULL,
     data TEXT NOT NULL
 );
-CREATE INDEX journal_by_instance ON journal (type, name, seq);
+-- No index by instance: each commit would write a page more, a sixth of what it costs, so that the
+-- rare look at one instance takes 1 ms instead of 30 in a full journal.
 """
 
 _PARTS = {
@@ -106,7 +107,6 @@ _PARTS = {
     "journal",
     "alarms_by_fire",
     "alarms_by_eligible",
-    "journal_by_instance",
 }
 
 _UNUSABLE_WORDS = ("no such table", "no such column", "no such index", "no query solution")
@@ -220,6 +220,7 @@ def _tune(connection: apsw.Connection, *, sync_full: bool) -> None:
     connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
     connection.pragma("cache_size", -CACHE_KIB)
     connection.pragma("temp_store", "memory")
+    connection.execute("DROP INDEX IF EXISTS journal_by_instance")  # Of files made before.
 
 
 def close_quietly(connection: apsw.Connection) -> None:

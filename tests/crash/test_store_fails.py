@@ -66,7 +66,11 @@ def _run(tmp_path, monkeypatch, body):
     return check_state(tmp_path / ".edgeemu", Answered())
 
 
-@pytest.mark.parametrize(("word", "error"), REFUSALS)
+CALL_REFUSALS = [(word, error) for word, error in REFUSALS if word != "REPLACE INTO meta"]
+"""The position is not written with each call; with each instant of an advance it is."""
+
+
+@pytest.mark.parametrize(("word", "error"), CALL_REFUSALS)
 def test_call_on_a_full_disk(tmp_path, monkeypatch, word, error):
     async def body(emulator, disk):
         await emulator.call(LEDGER, "add", [1])

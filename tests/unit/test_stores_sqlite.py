@@ -475,6 +475,17 @@ def test_damaged_lock_is_named(tmp_path):
     assert f"`{lock}` is damaged" in refusal(tmp_path).what
 
 
+def test_index_of_an_older_file_goes(tmp_path):
+    """Each commit would go on writing it."""
+    SqliteStore(tmp_path).close()
+    _run(tmp_path / "state.sqlite", "CREATE INDEX journal_by_instance ON journal (type, name, seq)")
+    SqliteStore(tmp_path).close()
+    connection = apsw.Connection(str(tmp_path / "state.sqlite"))
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema")]
+    connection.close()
+    assert "journal_by_instance" not in names and "alarms_by_fire" in names
+
+
 def test_half_made_state_of_a_killed_process_is_made_anew(tmp_path):
     for name in ("state.sqlite.new", "state.sqlite.new-wal"):
         (tmp_path / name).write_bytes(b"half")
