@@ -42,7 +42,7 @@ SCENARIOS = [
     _alarms(
         "C43",
         "one alarm, delivered once",
-        "section 8",
+        "section 8, section 6",
         call("A/x", "arm", 60_000),
         call("A/x", "when", gives=TELNYX_T0_MS + 60_000),
         alarm("A/x", 60_000, state="waiting", attempt=0, attempts_max=4),
@@ -143,7 +143,7 @@ SCENARIOS = [
     _patterns(
         "C50",
         "a handler that heals itself: each delivery is a first one, at its own backoff",
-        "section 8.4",
+        "section 8.4, section 8.1",
         call("Backoff/x", "begin", 3),
         advance("1m", deliveries=4, succeeded=4),
         keys(
@@ -198,7 +198,7 @@ SCENARIOS = [
     _alarms(
         "C53",
         "an alarm waits for the turn that runs",
-        "section 8.2, U57, U58",
+        "section 8.2, U57, U58, section 8.1",
         call("A/x", "arm", 5_000),
         start("busy", "A/x", "busy", 20, False),
         advance("19999ms", deliveries=0),
@@ -250,7 +250,7 @@ SCENARIOS = [
     _patterns(
         "C58",
         "the session sample cleans up, because an alarm is a little late",
-        "section 8.3, U65",
+        "section 8.3, U65, section 8.4",
         call("Session/x", "touch"),
         advance("200s", deliveries=0),
         call("Session/x", "touch"),

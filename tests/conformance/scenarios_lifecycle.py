@@ -56,7 +56,7 @@ SCENARIOS = [
     _life(
         "C22 timeout",
         "initialisation over its 30 s: torn down, and tried again by the next call",
-        "section 5",
+        "section 5, section 3.2",
         put("D/x", "slow", True),
         start("late", "D/x", "hello"),
         advance("30s"),
@@ -104,7 +104,7 @@ SCENARIOS = [
     _life(
         "C25",
         "names arrive verbatim; ctx.setAlarm is an alias, ctx.getAlarm is none",
-        "section 5",
+        "section 5, section 8",
         call("C/a b", "who", gives="a b"),
         call("C/ä", "who", gives="ä"),
         call("C/tenant:room", "who", gives="tenant:room"),

@@ -89,7 +89,7 @@ SCENARIOS = [
     _local(
         "L08",
         "cold wake: the constructor first, the name known, the counter kept",
-        "section 10, U59, U61",
+        "section 10, U59, U61, section 8.1",
         start("arm", "Named/user:42", "arm", LOCAL_T0_MS + _HOUR_MS),
         advance("5ms"),
         ended("arm"),
@@ -155,7 +155,7 @@ SCENARIOS = [
     _local(
         "L10 crashes",
         "planned crashes around the commit: nothing is lost, no attempt is used up",
-        "U74",
+        "U74, section 8.1",
         call("A/x", "arm", 1_000, 1),
         fail("A/x", 1, "crash-before-commit"),
         fail("A/x", 1, "crash-after-commit"),

@@ -108,7 +108,7 @@ SCENARIOS = [
     _storage(
         "C30",
         "deleteAll leaves the alarm",
-        "section 8.1",
+        "section 8.1, section 6",
         call("A/x", "decommission", TELNYX_T0_MS + 10_000, gives=[[], TELNYX_T0_MS + 10_000]),
         alarm("A/x", 10_000),
         advance("10s", deliveries=1, succeeded=1),
@@ -147,7 +147,7 @@ SCENARIOS = [
     _storage(
         "C41",
         "what cannot be stored is refused at the write; the old value stays",
-        "section 7",
+        "section 7, U39",
         call(
             "A/x",
             "refuses",

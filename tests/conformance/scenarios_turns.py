@@ -54,14 +54,14 @@ SCENARIOS = [
     _turns(
         "C03",
         "one name, two types: two instances",
-        "section 1",
+        "section 1, section 6",
         call("A/x", "put", "k", 1),
         call("B/x", "get", "k", gives="missing"),
     ),
     _turns(
         "C04",
         "a throw undoes awaited writes",
-        "section 6.1",
+        "section 6.1, section 7",
         call("A/x", "put", "k", 1),
         call("A/x", "throws", fails="ActorMethodError", says="boom"),
         keys("A/x", {"k": 1}),
@@ -98,7 +98,7 @@ SCENARIOS = [
     _turns(
         "C12",
         "arguments and results are copies",
-        "section 4",
+        "section 4, section 3.1",
         call("A/x", "copies", gives=[{"a": 1}, {"a": 3}, {"a": 2}]),
         kept_only="the callee's field is what the case looks at",
     ),
@@ -114,7 +114,7 @@ SCENARIOS = [
     _turns(
         "C14",
         "the base fetch answers 404; an own one passes through",
-        "section 3, U76",
+        "section 3, U76, section 4, section 2.1",
         fetch("/base", status=404),
         fetch("/own", status=201, body="yes PUT 1"),
     ),

@@ -1,4 +1,7 @@
-"""A process that is killed at any point loses nothing that it answered (promise 9)."""
+"""A process that is killed at any point loses nothing that it answered (promise 9).
+
+spec/telnyx-actors.md section 6.1.
+"""
 
 import pytest
 

@@ -324,7 +324,7 @@ REFUSED: list[tuple[object, str]] = [
 
 @pytest.mark.parametrize(("value", "message"), REFUSED, ids=[row[1] for row in REFUSED])
 def test_value_is_refused_wherever_it_hides(value: object, message: str) -> None:
-    """C13, C41, U42, section 7: the write is refused, naming the type and the path to it."""
+    """C13, C41, U42, U46, section 7: the write is refused, naming the type and the path to it."""
     for whole, path in [
         (value, "value"),
         ([1, (2, value)], "value[1][1]"),
@@ -471,7 +471,7 @@ CONTENTS: list[tuple[str, str]] = [
     ('{"a":[0,{"$date":"x"}]}', "^value\\.a\\[1\\]: content of `\\$date` is wrong; it takes whole"),
     ('{"$date":true}', "`\\$date`"),
     ('{"$date":1.5}', "`\\$date`"),
-    ('{"$date":null}', "`\\$date`"),
+    ('{"$date":null}', "`\\$date`"),  # U47: Python has no invalid date
     ('{"$date":8640000000000000}', "in the years 1 to 9999"),
     ('{"$date":' + "9" * 400 + "}", "`\\$date`"),
     ('{"$bytes":"a"}', "it takes base64"),

@@ -1,4 +1,7 @@
-"""A configuration that loads is sound, and one that does not says where and what to do."""
+"""A configuration that loads is sound, and one that does not says where and what to do.
+
+spec/telnyx-actors.md section 2.1, section 2.2, section 2.3.
+"""
 
 import os
 import re

@@ -1,4 +1,7 @@
-"""Loading a project's modules: afresh each time, beside what is loaded, or not at all."""
+"""Loading a project's modules: afresh each time, beside what is loaded, or not at all.
+
+spec/telnyx-actors.md section 2.1.
+"""
 
 import sys
 from collections.abc import Iterator
