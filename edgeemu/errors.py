@@ -142,6 +142,15 @@ class EdgeemuError(Exception):
         return self.as_text()
 
 
+def docs_link(code: str) -> str:
+    """Where the documentation explains a code of an error or a warning; `explain` prints it.
+
+    The anchors are those that Markdown makes of the headings, in the repository and in the wheel.
+    """
+    page = "warnings" if code.startswith("W_") else "errors"
+    return f"docs/{page}.md#{code.lower()}"
+
+
 class InvariantError(AssertionError):
     """A promise of the core does not hold: a bug in edgeemu, never the user's fault."""
 

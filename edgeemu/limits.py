@@ -179,3 +179,19 @@ has)."""
 SQL_SCRIPT_CACHED_CHARS_MAX = 16_384
 """Characters of a string of SQL above which that is worked out again each time (a choice: apsw
 remembers no longer statements either)."""
+
+BUDGET_NEAR_PERCENT = 80
+"""Percent of its budget, in virtual ms, above which a turn that ended well is warned of (a choice:
+a slow day of the other side adds a quarter)."""
+
+ALARM_WRITERS_REMEMBERED_MAX = 10_000
+"""Instances whose alarm is remembered to have been set by a line of the present code, to warn when
+another line replaces it (a choice: about 1 MB)."""
+
+WARNED_PLACES_MAX = 1_000
+"""Places, or names, of one code of warning that are told of in one run; later ones are not (a
+choice: nobody reads more, and odd names may come without end)."""
+
+PEEKED_WRITES_MAX = 8
+"""Writes and calls in each of the turns that are looked at for a missing `await` (a choice: each
+look costs half a microsecond, and a loop writes with one line)."""

@@ -70,8 +70,7 @@ class Notes:
         for item in recorded:
             entry = item.entry
             if entry.kind is Kind.WARNING:
-                where = f" ({entry.data['where']})" if entry.data.get("where") else ""
-                self._warnings.append(f"{entry.data['code']}: {entry.data['message']}{where}")
+                self._warnings.append(_warning(entry.data))
                 self._warning_count += 1
                 del self._warnings[NOTES_WARNINGS_MAX:]
             elif self._of_failures and _is_failure(entry):
@@ -103,6 +102,14 @@ def _failure(actor: str, data: Any) -> str:
     message = f": {error['message']}" if error["message"] else ""
     what = _short(f"{error['name']}{message}", NOTE_CHARS_MAX // 2)
     return f"{actor}: {what}{where}; see `edgeemu alarms why {actor}`"
+
+
+def _warning(data: Any) -> str:
+    """A warning, where to read on and its line; it is the message that is cut, if anything is."""
+    where = f" ({data['where']})" if data.get("where") else ""
+    end = f"; see {data['see']}{where}"
+    head = f"{data['code']}: {data['message']}"
+    return _short(head, max(NOTE_CHARS_MAX - len(end), NOTE_CHARS_MAX // 2)) + end
 
 
 def _note(level: str, text: str) -> Note:

@@ -21,6 +21,7 @@ MODULES = {
     "evict": "actors",
     "log": "log",
     "check": "project",
+    "explain": "explain",
 }
 """Each command, in the order of `--help`, and the module of this package that declares it."""
 

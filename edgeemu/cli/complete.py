@@ -1,4 +1,4 @@
-"""What the shell may complete: instances and keys. It is silent when something is wrong."""
+"""What the shell may complete: instances, keys and codes. It is silent when something is wrong."""
 
 import io
 from contextlib import redirect_stderr, redirect_stdout
@@ -18,6 +18,13 @@ def keys(ctx: Any, incomplete: str) -> list[str]:
     if not actor:
         return []
     return list(_ask(ctx, "storage.list", actor=actor, prefix=incomplete) or {})
+
+
+def codes(incomplete: str) -> list[str]:
+    """The codes of errors and warnings that begin as typed."""
+    from edgeemu.cli.explain import entries
+
+    return [code for code in entries() if code.startswith(incomplete.upper())]
 
 
 def _ask(ctx: Any, operation: str, **params: Any) -> Any:

@@ -187,7 +187,10 @@ def _listed(line: Line) -> list[Piece]:
 
 def _warning(entry: Fields) -> list[Line]:
     where = f" ({entry['where']})" if entry.get("where") else ""
-    return _note(entry, ("WARNING", "warn"), f"  {entry['code']}: {entry['message']}{where}")
+    told = _note(entry, ("WARNING", "warn"), f"  {entry['code']}: {entry['message']}{where}")
+    if entry.get("see"):
+        told.append([(f"    see {entry['see']}, or `edgeemu explain {entry['code']}`", "dim")])
+    return told
 
 
 def _gap(entry: Fields) -> list[Line]:

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from edgeemu.core.journal import Entry
 from edgeemu.core.rows import Alarm, AlarmWrite, Fault, FaultHow, InstanceRow
+from edgeemu.core.warnings import Warn
 from edgeemu.ids import InstanceId
 
 
@@ -83,6 +84,7 @@ class Ending:
         faults: for an edit that plans faults, the new list.
         commit: whether the writes of a turn that did not succeed are kept all the same.
         took_ns: real nanoseconds spent, for the log only.
+        left_alarm_at: the `file:line` that deleted all keys beside a pending alarm, if one did.
     """
 
     outcome: Outcome
@@ -92,6 +94,7 @@ class Ending:
     faults: tuple[Fault, ...] | None = None
     commit: bool = False
     took_ns: int = 0
+    left_alarm_at: str | None = None
 
 
 # --- events: what happened ---------------------------------------------------------------------
@@ -309,7 +312,9 @@ class Record:
     entry: Entry
 
 
-Effect = LoadInstance | StartTurn | StopTurn | CommitTurn | Reply | Refuse | DropInstance | Record
+Effect = (
+    LoadInstance | StartTurn | StopTurn | CommitTurn | Reply | Refuse | DropInstance | Record | Warn
+)
 
 Effects = list[Effect]
 """Effects in the order in which they are to be carried out."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from edgeemu.core import alarms, gates, records
+from edgeemu.core import alarms, cautions, gates, records
 from edgeemu.core.alarms import Moment
 from edgeemu.core.events import (
     AlarmDue,
@@ -81,6 +81,7 @@ class Machine(Residence):
         self.evict_always = evict_always
         self.next_turn_id = turn_id
         self._budgets_ms = gates.budgets_ms(profile)
+        self._cautions = cautions.Cautions(self._budgets_ms)
         self._jitter = jitter
         self._check = check
         self._running: dict[int, Instance] = {}
@@ -284,6 +285,10 @@ class Machine(Residence):
         instance.row = None
         out.append(LoadInstance(instance.id))
 
+    def _on_code_replaced(self, event: CodeReplaced, out: Effects) -> None:
+        self._cautions.forget_code()
+        super()._on_code_replaced(event, out)
+
     # --- starting --------------------------------------------------------------------------
 
     def _pump(self, instance: Instance, now_ms: int, out: Effects) -> None:
@@ -320,8 +325,7 @@ class Machine(Residence):
         if alarm is None:
             raise InvariantError(f"{instance.id}: an alarm turn starts without an alarm")
         instance.delivering = alarm
-        instance.row = alarms.start_delivery(instance.stored, now_ms)
-        instance.row, fault = take_fault(instance.stored)
+        instance.row, fault = take_fault(alarms.start_delivery(instance.stored, now_ms))
         instance.fault = fault
         if fault is not None and fault.how in _REPLACING_FAULTS:
             outcome = Outcome.FAILED if fault.how is FaultHow.THROW else Outcome.TIMED_OUT
@@ -420,9 +424,9 @@ class Machine(Residence):
             row = replace(row, created_at_ms=now_ms)
         told = records.turn_entry(instance, turn, ending, now_ms, self.profile)
         out.append(Record(told))
-        instance.row = records.with_last_turn(row, turn, ending, told)
         if note is not None:
-            kind, data = note
-            entry = Entry(kind, now_ms, instance.id, turn.id, f"turn {turn.id}", data)
-            out.append(Record(entry))
+            cause = f"turn {turn.id}"
+            out.append(Record(Entry(note[0], now_ms, instance.id, turn.id, cause, note[1])))
+        out.extend(self._cautions.after_turn(instance, turn, row, keep=keep))
+        instance.row = records.with_last_turn(row, turn, ending, told)
         out.append(CommitTurn(turn, instance.row, keep))

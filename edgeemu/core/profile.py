@@ -40,6 +40,7 @@ class Profile:
         list_limit_default, list_limit_max: entries of one `list`.
         reserved_key_prefix: keys that belong to the runtime.
         private_prefix: methods with it cannot be called through a stub.
+    name_characters: what an instance's name may hold without a warning, as a class of `re`.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Profile:
     list_limit_max: int
     reserved_key_prefix: str
     private_prefix: str
+    name_characters: str
 
 
 TELNYX = Profile(
@@ -72,6 +74,7 @@ TELNYX = Profile(
     list_limit_max=1_000,  # section 6.2
     reserved_key_prefix="__telnyx_",  # section 6
     private_prefix="_",  # section 3.1
+    name_characters="0-9A-Za-z._-",  # U15
 )
 """Telnyx Stateful Actors. Source: spec/telnyx-actors.md, the sections named on each line."""
 

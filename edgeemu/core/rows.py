@@ -103,10 +103,16 @@ class InstanceRow:
 
 @dataclass(frozen=True, slots=True)
 class AlarmWrite:
-    """What a turn did to the alarm: set it (`when_ms`), or cleared it (`when_ms` is None)."""
+    """What a turn did to the alarm: set it (`when_ms`), or cleared it (`when_ms` is None).
+
+    Attributes:
+        set_by: `file:line`, or `cli` and the like.
+        informed: whether the turn had asked for the pending alarm, or cleared it, before.
+    """
 
     when_ms: int | None
     set_by: str | None = None
+    informed: bool = False
 
 
 def take_fault(row: InstanceRow) -> tuple[InstanceRow, Fault | None]:

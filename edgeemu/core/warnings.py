@@ -1,8 +1,23 @@
 """The warnings of a running emulator, each given once a place; `docs/warnings.md` explains them."""
 
+from dataclasses import dataclass
+
+from edgeemu.ids import InstanceId
+
 RUNTIME_WARNINGS: dict[str, str] = {
     "W_ALARM_SECONDS": "An alarm is set in seconds or to a delay; it wants epoch milliseconds.",
+    "W_ALARM_NOT_AWAITED": "An alarm call is not awaited, so its error appears somewhere else.",
+    "W_WRITE_NOT_AWAITED": "A write is not awaited, so its error appears somewhere else.",
+    "W_CALL_NOT_AWAITED": "A call of another actor is not awaited, so nobody sees how it ends.",
+    "W_REARM_THEN_RAISE": "The alarm handler re-arms and then raises, which undoes the re-arm.",
+    "W_ALARM_GIVEN_UP": "An alarm failed in each of its attempts and is deleted.",
+    "W_ALARM_TWO_WRITERS": "An alarm that still waits is replaced by another line of the code.",
     "W_ALARM_NO_HANDLER": "An alarm was delivered to a class that has no `alarm` method.",
+    "W_DELETE_ALL_ALARM": "`delete_all` deleted the keys and left the pending alarm.",
+    "W_LIST_CUT": "`list` without a `limit` left keys out: there are more than its default.",
+    "W_NAME_ODD": "An instance's name holds characters that are not safe on the platform.",
+    "W_MEMORY_LOST": "A field was read that no `__init__` sets: it went with an earlier life.",
+    "W_BUDGET_NEAR": "A turn used up nearly all of its budget.",
     "W_NOT_AWAITED": "A coroutine was called and not awaited, so it never ran.",
     "W_TASK_FAILED": "A task that an actor started and did not await ended with an error.",
     "W_CALL_CYCLE": "A call waits, in the end, for itself, and can only end with its budget.",
@@ -16,3 +31,23 @@ RUNTIME_WARNINGS: dict[str, str] = {
     "W_WATCH": "The project's files are no longer watched, so a save does not load the new code.",
 }
 """Every code, with one sentence that says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warn:
+    """Tell the user about something risky, once a place: an effect of the core.
+
+    Attributes:
+        code: one of `RUNTIME_WARNINGS`.
+        message: what is risky, in one sentence.
+        where: the `file:line` to look at; None for where `method` begins.
+        instance, turn: whose turn it was, as the journal tells it.
+        method: what the turn ran.
+    """
+
+    code: str
+    message: str
+    where: str | None
+    instance: InstanceId
+    turn: int
+    method: str

@@ -155,7 +155,8 @@ def make_loader(config: Config) -> ProjectLoader:
 
 def actor_env(config: Config) -> dict[str, Any]:
     """What `self.env` binds in actors: no plain variables (spec/telnyx-actors.md section 2.3)."""
-    bindings: dict[str, Any] = {actor.binding: Namespace(actor.type) for actor in config.actors}
+    root = str(config.root.resolve())
+    bindings: dict[str, Any] = {each.binding: Namespace(each.type, root) for each in config.actors}
     bindings["SECRETS"] = Secrets(config.secrets)
     return bindings
 

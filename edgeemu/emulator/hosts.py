@@ -11,9 +11,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from edgeemu.core.events import Ending, Failure, Outcome, TurnKind
+from edgeemu.core.names import odd_name_text
 from edgeemu.core.overlay import KeyRange, TurnWrites
+from edgeemu.core.profile import Profile
 from edgeemu.core.rows import Alarm, AlarmWrite
-from edgeemu.engines.port import Answer, PlainRequest, PlainResponse, Work
+from edgeemu.engines.port import Answer, Place, PlainRequest, PlainResponse, Work
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.ids import InstanceId
 from edgeemu.rng import Random, stream
@@ -30,7 +32,8 @@ Entries = list[tuple[str, bytes]]
 
 TaskFailed = Callable[[InstanceId | None, int, Failure, BaseException], None]
 
-Warn = Callable[[str, str, str | None, InstanceId | None, int], None]
+WarnOnce = Callable[[str, str, str | None, InstanceId | None, int | None, str | None], None]
+"""Writes a warning: code, message, place, instance, turn, and what counts as one place."""
 
 
 class Surroundings:
@@ -44,7 +47,8 @@ class Surroundings:
         seed: int,
         loop: EmulatorLoop,
         request: RequestTurn,
-        warn: Warn,
+        warn: WarnOnce,
+        profile: Profile,
         task_failed: TaskFailed,
     ) -> None:
         self.store = store
@@ -53,6 +57,7 @@ class Surroundings:
         self.loop = loop
         self.request = request
         self.warn = warn
+        self.profile = profile
         self.task_failed = task_failed
 
 
@@ -74,6 +79,8 @@ class TurnHost:
         self.writes = TurnWrites()
         self.ended = False
         self._closed = False
+        self._asked_alarm = False
+        self._left_alarm_at: str | None = None
 
     @property
     def instance(self) -> InstanceId | None:
@@ -108,22 +115,43 @@ class TurnHost:
         """Delete a key; whether it was there."""
         return self._open().delete(key, self._read)
 
-    def clear(self) -> None:
+    def clear(self, place: Place | None = None) -> None:
         """Delete every key; the alarm stays."""
-        self._open().clear()
+        writes = self._open()
+        writes.clear()
+        if place is not None and self._pending_ms(writes) is not None:
+            self._left_alarm_at = place()
 
-    def list(self, keys: KeyRange) -> Entries:
-        """The entries in a range."""
-        return self._open().list(keys, self._read_range)
+    @property
+    def left_alarm_at(self) -> str | None:
+        """The line that deleted all keys beside a pending alarm, if the turn wrote none since."""
+        return None if self.writes.puts else self._left_alarm_at
+
+    def list(self, keys: KeyRange, place: Place | None = None) -> Entries:
+        """The entries in a range; who left the limit out is told where it cuts (section 6.2)."""
+        writes, limit = self._open(), keys.limit
+        if place is None or limit is None:
+            return writes.list(keys, self._read_range)
+        one_more = KeyRange(keys.lower, keys.upper, keys.prefix, keys.reverse, limit + 1)
+        found = writes.list(one_more, self._read_range)
+        if len(found) > limit:
+            text = (
+                f"list() of {self._instance} gave {limit} keys, and there are more: it has a limit "
+                f"of {limit} where none is given; go on with start_after=the last key"
+            )
+            self.warn("W_LIST_CUT", text, place())
+        return found[:limit]
 
     def get_alarm(self) -> int | None:
         """The instant of the pending alarm as the turn sees it."""
-        write = self._open().alarm
-        return self._alarm_ms if write is None else write.when_ms
+        self._asked_alarm = True
+        return self._pending_ms(self._open())
 
     def set_alarm(self, when_ms: int | None, where: str | None) -> None:
         """Set the alarm, or clear it with None."""
-        self._open().alarm = AlarmWrite(when_ms, where)
+        self._left_alarm_at = None
+        self._asked_alarm = self._asked_alarm or when_ms is None
+        self._open().alarm = AlarmWrite(when_ms, where, self._asked_alarm)
 
     def call(self, instance: InstanceId, method: str, args: bytes) -> Awaitable[Any]:
         """Call a method of another instance."""
@@ -132,6 +160,12 @@ class TurnHost:
     def fetch(self, instance: InstanceId, request: PlainRequest) -> Awaitable[Any]:
         """Send a request to another instance."""
         return self._request(instance, TurnKind.FETCH, Work(TurnKind.FETCH, request=request))
+
+    def name_instance(self, name: str, place: Place) -> None:
+        """Warn of a name that is not safe on the platform, once a name (U15)."""
+        text = odd_name_text(name, self._around.profile)
+        if text is not None:
+            self._around.warn("W_NAME_ODD", text, place(), self._instance, self._turn_id, name)
 
     def close(self) -> None:
         """The code of the turn has come to its end: its storage can be used no more."""
@@ -143,7 +177,7 @@ class TurnHost:
 
     def warn(self, code: str, message: str, where: str | None) -> None:
         """Tell the user about something risky, once a place."""
-        self._around.warn(code, message, where, self._instance, self._turn_id)
+        self._around.warn(code, message, where, self._instance, self._turn_id, None)
 
     def _request(self, instance: InstanceId, kind: TurnKind, work: Work) -> Awaitable[Any]:
         loop = self._around.loop
@@ -176,11 +210,14 @@ class TurnHost:
             text = (
                 f"{self._instance} still used its storage after its turn had ended: nothing is kept"
             )
-            self._around.warn("W_LATE_STORAGE", text, None, self._instance, self._turn_id)
+            self.warn("W_LATE_STORAGE", text, None)
             raise ActorError("the turn has ended: its storage can be used no more")
         if self._instance is None:
             raise ActorError("the function in front has no storage: use a stub")
         return self.writes
+
+    def _pending_ms(self, writes: TurnWrites) -> int | None:
+        return self._alarm_ms if writes.alarm is None else writes.alarm.when_ms
 
     def _read(self, key: str) -> bytes | None:
         return self._around.store.read(self._owner, key)

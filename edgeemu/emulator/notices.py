@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 
 from edgeemu.core.events import Failure
 from edgeemu.core.journal import Entry, Kind
-from edgeemu.core.warnings import RUNTIME_WARNINGS
-from edgeemu.errors import InvariantError
+from edgeemu.core.warnings import RUNTIME_WARNINGS, Warn
+from edgeemu.engines.port import Engine
+from edgeemu.errors import InvariantError, docs_link
 from edgeemu.ids import InstanceId
+from edgeemu.limits import WARNED_PLACES_MAX
 
 
 class Notices:
@@ -20,7 +22,7 @@ class Notices:
     def __init__(self, record: Callable[[Entry], None], now_ms: Callable[[], int]) -> None:
         self._record = record
         self._now_ms = now_ms
-        self._warned: set[tuple[str, str]] = set()
+        self._warned: dict[str, set[str]] = {}
 
     def warn(
         self,
@@ -29,11 +31,28 @@ class Notices:
         where: str | None,
         instance: InstanceId | None = None,
         turn_id: int | None = None,
+        key: str | None = None,
     ) -> None:
-        """Record a warning, once a place."""
-        if (code, where or message) not in self._warned:
-            self._warned.add((code, where or message))
+        """Record a warning, once a place.
+
+        Args:
+            code: one of `RUNTIME_WARNINGS`.
+            message: one sentence.
+            where: the `file:line` of the user's code, if there is one.
+            instance, turn_id: whose turn it was, if it was one.
+            key: what counts as one place, if it is neither `where` nor `message`.
+        """
+        key = key or where or message
+        warned = self._warned.setdefault(code, set())
+        if key not in warned and len(warned) < WARNED_PLACES_MAX:
+            warned.add(key)
             self._write(code, {"message": message, "where": where}, instance, turn_id)
+
+    def of_core(self, warn: Warn, engine: Engine) -> None:
+        """Record a warning that the core decided; the engine knows where a method begins."""
+        where = warn.where or engine.begins_at(warn.instance, warn.method)
+        key = where or f"{warn.instance.type}.{warn.method}"
+        self.warn(warn.code, warn.message, where, warn.instance, warn.turn, key)
 
     def task_failed(self, instance: InstanceId | None, turn_id: int, failure: Failure) -> None:
         """A task ended with an error that no caller can see, because no turn ends with it."""
@@ -62,7 +81,5 @@ class Notices:
         if code not in RUNTIME_WARNINGS:
             raise InvariantError(f"{code} is not in the table of warnings")
         cause = "emulator" if turn_id is None else f"turn {turn_id}"
-        entry = Entry(
-            Kind.WARNING, self._now_ms(), instance, turn_id, cause, {"code": code, **data}
-        )
-        self._record(entry)
+        told = {"code": code, **data, "see": docs_link(code)}
+        self._record(Entry(Kind.WARNING, self._now_ms(), instance, turn_id, cause, told))

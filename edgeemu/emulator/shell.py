@@ -39,6 +39,7 @@ from edgeemu.core.events import (
 from edgeemu.core.journal import Entry, Recorded
 from edgeemu.core.machine import Machine
 from edgeemu.core.timers import Timer, Timers
+from edgeemu.core.warnings import Warn
 from edgeemu.emulator.hosts import Surroundings, TurnHost
 from edgeemu.emulator.notices import Notices
 from edgeemu.emulator.position import Position
@@ -109,6 +110,7 @@ class Shell:
             request=self._request_from_turn,
             warn=self.notices.warn,
             task_failed=self._task_failed,
+            profile=machine.profile,
         )
         self._pending: dict[int, _Pending] = {}
         self._cycles: dict[int, str] = {}
@@ -172,6 +174,8 @@ class Shell:
                 self._engine.stop(effect.turn.id)
             case Refuse():
                 self._refuse(effect)
+            case Warn():
+                self.notices.of_core(effect, self._engine)
 
     def _refuse(self, effect: Refuse) -> None:
         pending, cause = self._pending.get(effect.turn.id), self._load_error
@@ -344,6 +348,7 @@ class Shell:
             alarm=host.writes.alarm,
             wrote=bool(host.writes.puts) or host.writes.cleared,
             took_ns=self._engine.took_ns(pending.turn.id),
+            left_alarm_at=host.left_alarm_at,
         )
         self.dispatch(TurnEnded(self.clock.now_ms(), pending.turn.id, ending))
 

@@ -6,6 +6,7 @@ from typing import Any
 from edgeemu.clock import ClockMode, pause_real_ms
 from edgeemu.codec import decode
 from edgeemu.core.events import Failure, Outcome, TurnKind
+from edgeemu.core.names import odd_name_text
 from edgeemu.emulator import problems
 from edgeemu.emulator.requests import Edit, TurnReply
 from edgeemu.emulator.shell import Shell
@@ -137,6 +138,10 @@ class StartedCall:
         self._turns = turns
         self._instance = instance
         self._method = method
+        odd = odd_name_text(instance.name, turns.shell.machine.profile)
+        if odd is not None:
+            warn = turns.shell.notices.warn
+            warn("W_NAME_ODD", odd, None, instance, key=instance.name)
         work = Work(TurnKind.CALL, method, args)
         self._future = turns.shell.request(instance, TurnKind.CALL, work=work, cause=cause)
 

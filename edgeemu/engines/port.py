@@ -34,6 +34,9 @@ class PlainResponse:
     body: bytes
 
 
+Place = Callable[[], str | None]
+"""Tells the `file:line` of the actor code that asks; called only where it is needed."""
+
 Answer = bytes | PlainResponse | None
 """What a turn gives back: an encoded value, a response, or nothing."""
 
@@ -104,11 +107,16 @@ class Host(Protocol):
     def delete(self, key: str) -> bool:
         """Delete a key; whether it was there."""
 
-    def clear(self) -> None:
-        """Delete every key; the alarm stays."""
+    def clear(self, place: Place | None = None) -> None:
+        """Delete every key; the alarm stays. `place` tells the line that did it."""
 
-    def list(self, keys: KeyRange) -> Sequence[tuple[str, bytes]]:
-        """The entries in a range."""
+    def list(self, keys: KeyRange, place: Place | None = None) -> Sequence[tuple[str, bytes]]:
+        """The entries in a range.
+
+        Args:
+            keys: the range.
+            place: tells the line, where the limit is only the platform's default.
+        """
 
     def get_alarm(self) -> int | None:
         """The instant of the pending alarm as the turn sees it."""
@@ -125,6 +133,9 @@ class Host(Protocol):
 
     def fetch(self, instance: InstanceId, request: PlainRequest) -> Awaitable[PlainResponse]:
         """Send a request to another instance; errors as for `call`."""
+
+    def name_instance(self, name: str, place: Place) -> None:
+        """Actor code makes a stub for an instance of that name; it need not exist."""
 
     def close(self) -> None:
         """The code of the turn has come to its end: its storage can be used no more."""
@@ -177,6 +188,9 @@ class Engine(Protocol):
 
     def took_ns(self, turn_id: int) -> int:
         """Real nanoseconds that the code of a running turn took so far."""
+
+    def begins_at(self, instance: InstanceId, method: str) -> str | None:
+        """The `file:line` where a method of an instance in memory begins, if it can be told."""
 
     def drop(self, instance: InstanceId) -> None:
         """Forget the object of an instance, and stop the work that its turns left behind."""

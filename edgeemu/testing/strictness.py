@@ -139,5 +139,6 @@ def line_of(entry: Entry) -> str:
         where = f" ({error['where']})" if error.get("where") else ""
         parts.append(f"{error.get('name')}: {error.get('message')}{where}")
     if entry.kind is Kind.WARNING:
-        parts.append(f"{data.get('code')}: {data.get('message')}")
+        where = f" ({data['where']})" if data.get("where") else ""
+        parts.append(f"{data.get('code')}: {data.get('message')}; see {data.get('see')}{where}")
     return "  ".join(parts)

@@ -37,6 +37,7 @@ def test_commands_and_instances_and_keys(project: Path, run: Run, complete) -> N
     assert complete("edgeemu log --actor Session/b") == ["Session/bob"]
     assert complete("edgeemu storage get Session/alice last") == ["last_name", "last_seen"]
     assert complete("edgeemu storage get Session/carol la") == []
+    assert complete("edgeemu explain W_LIST") == ["W_LIST_CUT"]
 
 
 def test_silence_where_there_is_no_project(

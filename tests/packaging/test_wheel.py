@@ -43,6 +43,7 @@ def test_wheel_holds_the_templates_and_no_state(wheel: Path) -> None:
     for template in sorted(path.name for path in (ROOT / "templates").iterdir()):
         assert f"edgeemu/_templates/{template}/python/src/main.py" in names, template
     assert "edgeemu/py.typed" in names
+    assert {"edgeemu/_docs/errors.md", "edgeemu/_docs/warnings.md"} <= set(names)
     assert not [name for name in names if ".edgeemu/" in name or "__pycache__" in name]
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/"))]
 
@@ -58,6 +59,7 @@ def test_installed_wheel_serves_a_new_user(wheel: Path, tmp_path: Path) -> None:
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     edgeemu = folder / "edgeemu"
     assert "alarms" in _run(edgeemu, "--help", cwd=tmp_path, env=env)
+    assert "start_after" in _run(edgeemu, "explain", "W_LIST_CUT", cwd=tmp_path, env=env)
     _run(edgeemu, "new", "shop", "--template", "session-timeout", cwd=tmp_path, env=env)
     shop = tmp_path / "shop"
     _run(edgeemu, "clock", "freeze", cwd=shop, env=env)

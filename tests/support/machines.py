@@ -33,6 +33,7 @@ from edgeemu.core.events import (
 from edgeemu.core.machine import Machine
 from edgeemu.core.profile import TELNYX, Profile
 from edgeemu.core.rows import AlarmWrite, InstanceRow
+from edgeemu.core.warnings import Warn
 from edgeemu.ids import InstanceId
 from edgeemu.rng import stream
 
@@ -73,6 +74,8 @@ def tell(effect: Effect) -> str:
             return f"drop {effect.instance}: {effect.reason}"
         case Record():
             return f"record {effect.entry.kind.value}"
+        case Warn():
+            return f"warn {effect.code}"
 
 
 class Driver:

@@ -142,6 +142,7 @@ def test_failures_are_retried_a_second_apart_and_given_up_after_the_fourth(
     assert driver.end(FAILED) == [
         "record alarm",
         "record alarm_given_up",
+        "warn W_ALARM_GIVEN_UP",
         "commit alarm A/x without writes",
     ]
     assert driver.commit() == ["reply alarm A/x failed gave_up=True"]

@@ -7,6 +7,7 @@ are the platform's in Python spelling, so that an actor can be ported method by 
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, NoReturn
 
 from edgeemu.codec import decode, encode
@@ -14,7 +15,8 @@ from edgeemu.engines.port import PlainRequest, PlainResponse
 from edgeemu.engines.python.awaitables import NOTHING, Done, FailedRead, RemoteValue
 from edgeemu.engines.python.dispatch import missing_attribute
 from edgeemu.engines.python.keys import KeyCalls, failed_write
-from edgeemu.engines.python.scope import caller_place, current_scope
+from edgeemu.engines.python.reading import note_discarded
+from edgeemu.engines.python.scope import caller_place, current, current_scope
 from edgeemu.ids import InstanceId
 from edgeemu.limits import NAME_CHARS_MAX
 from edgeemu.rng import Random
@@ -35,7 +37,10 @@ class ActorStorage(KeyCalls):
     def delete_all(self) -> Awaitable[None]:
         """Delete every key at once. A pending alarm stays."""
         try:
-            current_scope().host.clear()
+            scope = current_scope()
+            if scope.peeks_left:
+                note_discarded(scope, "storage.delete_all", "W_WRITE_NOT_AWAITED", self._root)
+            scope.host.clear(self._place)
         except Exception as error:
             return failed_write(error)
         return NOTHING
@@ -51,6 +56,8 @@ class ActorStorage(KeyCalls):
         """
         try:
             scope = current_scope()
+            if scope.peeks_left:
+                note_discarded(scope, "set_alarm", "W_ALARM_NOT_AWAITED", self._root)
             when_ms = _alarm_instant_ms(when)
             where = caller_place(self._root)
             if when_ms < _SECONDS_LIKE_MAX and when_ms > 0:
@@ -75,7 +82,10 @@ class ActorStorage(KeyCalls):
     def delete_alarm(self) -> Awaitable[None]:
         """Clear the alarm, and with it the redeliveries that are left."""
         try:
-            current_scope().host.set_alarm(None, caller_place(self._root))
+            scope = current_scope()
+            if scope.peeks_left:
+                note_discarded(scope, "delete_alarm", "W_ALARM_NOT_AWAITED", self._root)
+            scope.host.set_alarm(None, caller_place(self._root))
         except Exception as error:
             return failed_write(error)
         return NOTHING
@@ -159,8 +169,9 @@ class Stub:
     Emulates: `ActorStub`. Source: spec/telnyx-actors.md section 4.
     """
 
-    def __init__(self, instance: InstanceId) -> None:
+    def __init__(self, instance: InstanceId, root: str) -> None:
         self._instance = instance
+        self._root = root
 
     @property
     def id(self) -> str:
@@ -183,8 +194,10 @@ class Stub:
             try:
                 if name.startswith("_"):
                     raise ActorPrivateMethodError(f"{name} is private: its name starts with _")
-                data = encode(list(args))
-                return RemoteValue(current_scope().host.call(self._instance, name, data), decode)
+                scope, data = current_scope(), encode(list(args))
+                if scope.peeks_left:
+                    note_discarded(scope, f"stub.{name}", "W_CALL_NOT_AWAITED", self._root)
+                return RemoteValue(scope.host.call(self._instance, name, data), decode)
             except Exception as error:
                 return FailedRead(error)
 
@@ -198,8 +211,9 @@ class Stub:
 class Namespace:
     """`env.<BINDING>`: reaches every instance of one type by name."""
 
-    def __init__(self, type_name: str) -> None:
+    def __init__(self, type_name: str, root: str) -> None:
         self._type = type_name
+        self._root = root
 
     def id_from_name(self, name: str, *, location_hint: str | None = None) -> Stub:
         """A stub for the instance of that name; `location_hint` is accepted and ignored.
@@ -210,7 +224,10 @@ class Namespace:
         del location_hint
         if type(name) is not str or not 1 <= len(name) <= NAME_CHARS_MAX:
             raise TypeError(f"a name is a str of 1 to {NAME_CHARS_MAX} characters: {name!r}")
-        return Stub(InstanceId(self._type, name))
+        scope = current.get()
+        if scope is not None:
+            scope.host.name_instance(name, partial(caller_place, self._root))
+        return Stub(InstanceId(self._type, name), self._root)
 
     def new_unique_id(self, *, location_hint: str | None = None) -> Stub:
         """Fails, as it does on the platform today (U16)."""

@@ -27,6 +27,7 @@ from edgeemu.engines.python.dispatch import (
 from edgeemu.engines.python.failures import failure_of, place_in
 from edgeemu.engines.python.loader import LoadedCode, ProjectLoader
 from edgeemu.engines.python.loop import EmulatorLoop, Steps, World
+from edgeemu.engines.python.reading import begins_at, lost_field
 from edgeemu.engines.python.scope import Scope, is_project_file, relative_file
 from edgeemu.engines.python.watchdog import HangInterrupt
 from edgeemu.ids import InstanceId
@@ -200,6 +201,10 @@ class PythonEngine:
         scope = self._scopes.get(turn_id)
         return scope.took_ns if scope else 0
 
+    def begins_at(self, instance: InstanceId, method: str) -> str | None:
+        """The `file:line` where a method of an instance in memory begins."""
+        return begins_at(self._objects.get(instance), method, self._loader.root)
+
     def _sweep(self, scope: Scope) -> None:
         """Forget a turn whose last task has ended."""
         # Also one that is done and has not been noted yet. One is enough, for its end brings the
@@ -305,7 +310,11 @@ class PythonEngine:
             shown = ActorHangError(f"the code ran on without waiting and was stopped at {where}")
             failure = Failure("ActorHangError", str(shown), where)
             return Result(failure=failure, hung=True, error=shown)
-        return Result(failure=failure_of(scope, error, self._loader.root), error=error)
+        root, instance = self._loader.root, scope.host.instance
+        lost = instance and lost_field(self._objects.get(instance), error, root)
+        if lost:
+            scope.host.warn("W_MEMORY_LOST", lost, place_in(error, root))
+        return Result(failure=failure_of(scope, error, root), error=error)
 
     # --- where it waits --------------------------------------------------------------------
 

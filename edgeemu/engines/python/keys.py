@@ -5,13 +5,15 @@ What was read, and why a call was refused, arrives through the awaitable (design
 
 import re
 from collections.abc import Awaitable
+from functools import partial
 from typing import Any
 
 from edgeemu.codec import decode, encode
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.profile import Profile
 from edgeemu.engines.python.awaitables import NOTHING, Done, FailedRead
-from edgeemu.engines.python.scope import FailedWrite, current_scope
+from edgeemu.engines.python.reading import note_discarded
+from edgeemu.engines.python.scope import FailedWrite, caller_place, current_scope
 from edgeemu.limits import KEY_CHARS_MAX
 from edgeemu.sdk.errors import ActorError, CodecError
 
@@ -27,6 +29,7 @@ class KeyCalls:
     def __init__(self, profile: Profile, root: str) -> None:
         self._profile = profile
         self._root = root
+        self._place = partial(caller_place, root)
 
     def get(self, key: str, default: Any = None) -> Awaitable[Any]:
         """The value under `key`, as a new copy, or `default` where there is none."""
@@ -40,8 +43,11 @@ class KeyCalls:
     def put(self, key: str, value: Any) -> Awaitable[None]:
         """Write a copy of `value`, taken now (U27)."""
         try:
+            scope = current_scope()
+            if scope.peeks_left:
+                note_discarded(scope, "storage.put", "W_WRITE_NOT_AWAITED", self._root)
             self._check_write_key(key)
-            current_scope().host.put(key, encode(value))
+            scope.host.put(key, encode(value))
         except CodecError as error:
             return failed_write(CodecError(re.sub("^value", f"the value of {key!r}", str(error))))
         except Exception as error:
@@ -51,8 +57,11 @@ class KeyCalls:
     def delete(self, key: str) -> Awaitable[bool]:
         """Delete a key; whether it was there."""
         try:
+            scope = current_scope()
+            if scope.peeks_left:
+                note_discarded(scope, "storage.delete", "W_WRITE_NOT_AWAITED", self._root)
             self._check_write_key(key)
-            return Done(current_scope().host.delete(key))
+            return Done(scope.host.delete(key))
         except Exception as error:
             return failed_write(error)
 
@@ -81,7 +90,8 @@ class KeyCalls:
         """
         try:
             keys = self._range(prefix, start, start_after, end, reverse=reverse, limit=limit)
-            found = current_scope().host.list(keys)
+            place = self._place if limit is None else None
+            found = current_scope().host.list(keys, place)
             return Done({key: decode(data) for key, data in found})
         except Exception as error:
             return FailedRead(error)

@@ -12,6 +12,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from edgeemu.engines.port import Host
+from edgeemu.limits import PEEKED_WRITES_MAX
 from edgeemu.sdk.errors import ActorError
 
 _PACKAGE = str(Path(__file__).parents[2])
@@ -30,6 +31,7 @@ class Scope:
         failed_tasks: tasks that it started and that ended with an error.
         init: functions that the constructor wants run before the first turn.
         in_constructor: whether the constructor runs right now.
+        peeks_left: of how many more writes it is looked whether they are awaited.
     """
 
     __slots__ = (
@@ -41,6 +43,7 @@ class Scope:
         "init",
         "main",
         "outside",
+        "peeks_left",
         "refused",
         "stopped",
         "tasks",
@@ -60,6 +63,7 @@ class Scope:
         self.in_constructor = False
         self.main: Task[Any] | None = None
         self.stopped = False
+        self.peeks_left = PEEKED_WRITES_MAX
         self.refused: Exception | None = None
         self.took_ns = 0
 
@@ -106,12 +110,13 @@ def current_scope() -> Scope:
 def caller_place(root: str) -> str | None:
     """The `file:line` of the user's code that called into edgeemu, relative to the project."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_ours(frame.f_code):
+    while frame is not None and is_ours(frame.f_code):
         frame = frame.f_back
     return None if frame is None else place_of(frame, root)
 
 
-def _is_ours(code: CodeType) -> bool:
+def is_ours(code: CodeType) -> bool:
+    """Whether a function belongs to edgeemu."""
     return code.co_filename.startswith(_PACKAGE)
 
 
