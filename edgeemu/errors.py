@@ -52,6 +52,7 @@ class Code(Enum):
     INSTANCE_UNKNOWN = ("E_INSTANCE_UNKNOWN", ExitStatus.USAGE)
     KEY_UNKNOWN = ("E_KEY_UNKNOWN", ExitStatus.USAGE)
     KEY_INVALID = ("E_KEY_INVALID", ExitStatus.USAGE)
+    SQL_FAILED = ("E_SQL_FAILED", ExitStatus.USAGE)
     ALARM_NONE = ("E_ALARM_NONE", ExitStatus.USAGE)
     LIST_TOO_LONG = ("E_LIST_TOO_LONG", ExitStatus.USAGE)
     JSON_INVALID = ("E_JSON_INVALID", ExitStatus.USAGE)

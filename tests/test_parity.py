@@ -78,6 +78,7 @@ PARITY: Mapping[str, Skins] = {
     "storage.get": Skins("storage.get", "storage get", "StorageHandle.__getitem__"),
     "storage.put": Skins("storage.put", "storage put", "StorageHandle.put"),
     "storage.delete": Skins("storage.delete", "storage delete", "StorageHandle.delete"),
+    "storage.sql": Skins("storage.sql", "storage sql", "StorageHandle.sql"),
     "storage.export": Skins(
         "storage.export", "storage export", None, "`dict(actor.storage)` and `actor.alarm` do"
     ),

@@ -396,6 +396,13 @@ async def _storage_delete(
     return await emulator.storage.delete(instance, params.key, cause=caller.cause)
 
 
+async def _storage_sql(
+    emulator: Emulator, params: schemas.Sql, caller: Caller
+) -> list[dict[str, Any]]:
+    instance = emulator.address(params.actor)
+    return await emulator.storage.sql(instance, params.query, params.params, cause=caller.cause)
+
+
 async def _storage_export(emulator: Emulator, params: schemas.OfActor, _: Caller) -> dict[str, Any]:
     return emulator.storage.export(emulator.address(params.actor))
 
@@ -448,6 +455,7 @@ _TABLE = (
     Operation("storage.get", schemas.OfKey, _storage_get, "one value"),
     Operation("storage.put", schemas.PutStorage, _storage_put, "write a value"),
     Operation("storage.delete", schemas.OfKey, _storage_delete, "delete a key"),
+    Operation("storage.sql", schemas.Sql, _storage_sql, "run SQL; the rows of the last statement"),
     Operation("storage.export", schemas.OfActor, _storage_export, "keys and alarm as a document"),
     Operation("storage.import", schemas.ImportStorage, _storage_import, "take such a document"),
 )

@@ -148,6 +148,14 @@ class PutStorage(Struct, forbid_unknown_fields=True):
     value: Any
 
 
+class Sql(Struct, forbid_unknown_fields=True):
+    """SQL, and as tagged JSON what is given for its `?`."""
+
+    actor: str
+    query: str
+    params: list[Any] = []
+
+
 class ImportStorage(Struct, forbid_unknown_fields=True):
     """A document that `storage.export` gave; it is read by the emulator."""
 

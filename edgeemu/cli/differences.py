@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from edgeemu.cli import render
 from edgeemu.differences import (
     CHAPTERS,
+    DATABASE,
     MISSING,
     PYTHON,
     TIME,
@@ -43,6 +44,8 @@ def page() -> str:
         _table(("What", "What happens"), map(_missing, MISSING)),
         "## Python actors",
         _differences(PYTHON),
+        "## SQL databases",
+        _differences(DATABASE),
         "## Time and alarms",
         _differences(TIME),
         _CHOICES,

@@ -1,4 +1,4 @@
-"""`storage`: the keys of an instance, seen and edited from outside without waking it."""
+"""`storage`: keys and SQL of an instance, seen and edited from outside without waking it."""
 
 from typing import Annotated
 
@@ -9,9 +9,9 @@ from edgeemu.cli.calls import Actor
 from edgeemu.cli.commands import Run, command, group
 from edgeemu.cli.missing import note_missing
 from edgeemu.cli.values import parse_value, read_document
-from edgeemu.cli.words import count, storage_table, value_text
+from edgeemu.cli.words import count, sql_table, storage_table, value_text
 
-app = group("See and edit the keys of an instance without waking it.")
+app = group("See and edit keys and SQL of an instance without waking it.")
 
 Key = Annotated[
     str,
@@ -71,10 +71,31 @@ def delete_key(run: Run, actor: Actor, key: Key) -> None:
     run.show(found, lambda deleted: [words.format(**deleted)])
 
 
+@command(app, "sql")
+def run_sql(
+    run: Run,
+    actor: Actor,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="SQL, with ? for a PARAM.")],
+    params: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PARAM]...", help="JSON if it parses, else text."),
+    ] = None,
+) -> None:
+    """Run SQL on the database of an instance; print the rows of the last statement."""
+    given = [parse_value(param)[0] for param in params or []]
+    rows = run.perform("storage.sql", actor=actor, query=query, params=given)
+    if not rows:
+        run.note("the statement gave no rows")
+    run.show(rows, sql_table)
+
+
 @command(app, "export")
 def export_keys(run: Run, actor: Actor) -> None:
     """Print the keys and the alarm of an instance as one JSON document."""
-    render.data(run.perform("storage.export", actor=actor))
+    document = run.perform("storage.export", actor=actor)
+    if document.get("sql_left_out"):
+        run.note(f"note: the SQL database of {document['actor']} is not part of the document")
+    render.data(document)
 
 
 @command(app, "import")

@@ -160,6 +160,8 @@ def actor_lines(actor: Fields, waits_at: str | None = None) -> list[Line]:
     else:
         facts.append(("alarm", "none"))
     facts.append(("storage", f"{count(actor['keys'], 'key')}, {count(actor['bytes'], 'byte')}"))
+    if actor.get("sql_bytes"):
+        facts.append(("sql", f"a database of {count(actor['sql_bytes'], 'byte')}"))
     if actor.get("created_at_ms") is not None:
         facts.append(("created", format_instant(actor["created_at_ms"])))
     for fault in actor.get("faults", []):
@@ -184,3 +186,14 @@ def storage_table(values: Fields) -> list[Line]:
         return []
     rows = [[key, json_text(value, compact=True)] for key, value in values.items()]
     return table(["KEY", "VALUE"], rows)
+
+
+def sql_table(rows: list[Fields]) -> list[Line]:
+    """Rows of SQL: text as it is, anything else as JSON, so that NULL is `null`."""
+    if not rows:
+        return []
+    cells = [
+        [value if isinstance(value, str) else json_text(value, compact=True) for value in each]
+        for each in (row.values() for row in rows)
+    ]
+    return table(list(rows[0]), cells)

@@ -356,14 +356,9 @@ class Machine(Residence):
         if succeeded and (ending.wrote or ending.alarm is not None):
             self._finish(instance, turn, ending, now_ms, keep=True, out=out)
             return
-        if succeeded:  # Nothing to keep, so the turn that woke the instance starts at once.
-            self._running.pop(turn.id)
-            instance.running = None
+        if succeeded:  # The turn that woke the instance starts at once.
             out.append(Record(records.turn_entry(instance, turn, ending, now_ms, self.profile)))
-            out.append(Reply(turn, ending))
-            if instance.drop is not None:
-                self._drop(instance, instance.drop, now_ms, out)
-            self._pump(instance, now_ms, out)
+            self._end_unkept(instance, turn, ending, now_ms, out)
             return
         # The turn that woke the instance fails with it (U20); an alarm used up an attempt (U59).
         self._running.pop(turn.id)
@@ -381,9 +376,24 @@ class Machine(Residence):
             instance.row = alarms.start_delivery(instance.stored, now_ms)
         self._end_turn(instance, waker, replace(ending, took_ns=0), now_ms, out)
 
+    def _end_unkept(
+        self, instance: Instance, turn: Turn, ending: Ending, now_ms: int, out: Effects
+    ) -> None:
+        """A turn that left nothing to keep costs no commit."""
+        self._running.pop(turn.id)
+        instance.running = None
+        out.append(Reply(turn, ending))
+        if instance.drop is not None:
+            self._drop(instance, instance.drop, now_ms, out)
+        self._pump(instance, now_ms, out)
+
     def _end_turn(
         self, instance: Instance, turn: Turn, ending: Ending, now_ms: int, out: Effects
     ) -> None:
+        left_nothing = ending.alarm is None and ending.faults is None and not ending.wrote
+        if turn.kind is TurnKind.EDIT and left_nothing:
+            self._end_unkept(instance, turn, ending, now_ms, out)  # Looking makes no instance.
+            return
         keep = ending.commit or ending.outcome is Outcome.SUCCEEDED
         if instance.fault is not None and ending.outcome is Outcome.SUCCEEDED:
             keep = instance.fault.how is FaultHow.CRASH_AFTER_COMMIT

@@ -57,7 +57,12 @@ class Emulator:
             io_wait_ms=parts.config.limits.io_wait_ms,
         )
         self.alarms = AlarmControl(self._turns, parts.store, lambda: self.types)
-        self.storage = StorageControl(self._turns, parts.store, self.alarms)
+        self.storage = StorageControl(
+            self._turns,
+            parts.store,
+            self.alarms,
+            watchdog_ms=parts.config.limits.watchdog_ms,
+        )
         self.load_error: EdgeemuError | None = None
         self._started = False
 
@@ -293,6 +298,7 @@ class Emulator:
             machine=self._shell.machine,
             now_ms=self._shell.clock.now_ms(),
             size=self._parts.store.measure(instance),
+            sql_bytes=self._parts.store.measure_sql(instance),
         )
 
     def waiting(self) -> list[dict[str, Any]]:

@@ -7,20 +7,22 @@ the machine is put off until the step is over.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from edgeemu.core.events import Ending, Failure, Outcome, TurnKind
 from edgeemu.core.names import odd_name_text
 from edgeemu.core.overlay import KeyRange, TurnWrites
 from edgeemu.core.profile import Profile
-from edgeemu.core.rows import Alarm, AlarmWrite
+from edgeemu.core.rows import Alarm, AlarmWrite, InstanceRow
+from edgeemu.core.sql import SqlRows
 from edgeemu.engines.port import Answer, Place, PlainRequest, PlainResponse, Work
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.ids import InstanceId
 from edgeemu.rng import Random, stream
 from edgeemu.sdk.errors import ActorError, error_named
-from edgeemu.stores.port import Store
+from edgeemu.stores.database import Database
+from edgeemu.stores.port import Store, StoredTurn
 
 RequestTurn = Callable[
     [InstanceId, TurnKind, Work, str, Callable[[Ending, Answer], None], int | None], None
@@ -76,6 +78,8 @@ class TurnHost:
         self._turn_id = turn_id
         self._alarm_ms = None if alarm is None else alarm.due_at_ms
         self._random: Random | None = None
+        self._sql_random: Random | None = None
+        self._database: Database | None = None
         self.writes = TurnWrites()
         self.ended = False
         self._closed = False
@@ -153,6 +157,63 @@ class TurnHost:
         self._asked_alarm = self._asked_alarm or when_ms is None
         self._open().alarm = AlarmWrite(when_ms, where, self._asked_alarm)
 
+    def sql_exec(self, query: str, bindings: Sequence[Any]) -> SqlRows:
+        """Run SQL in the transaction of the turn, which its first use begins."""
+        database = self._database
+        if database is None or self.ended or self._closed:
+            database = self._open_database()
+        return database.exec(query, bindings)
+
+    def sql_savepoint(self) -> None:
+        """Begin a part of the turn's SQL that can be undone alone."""
+        self._open_database().savepoint()
+
+    def sql_release(self) -> None:
+        """Keep the innermost part with what is around it."""
+        self._open_database().release()
+
+    def sql_rollback_to(self) -> None:
+        """Undo the innermost part; with the turn over, it is undone already."""
+        if self._database is not None:
+            self._database.rollback_to()
+
+    def sql_problem(self) -> str | None:
+        """Why the SQL of the turn could not be committed, if it could not."""
+        return None if self._database is None else self._database.problem()
+
+    def bound_sql(self, real_ms: int) -> None:
+        """Let SQL of this turn, which no watchdog looks at, take so many real ms; 0 for any."""
+        self._open_database().end_after(real_ms)
+
+    @property
+    def wrote(self) -> bool:
+        """Whether the turn wrote keys or SQL."""
+        if self.writes.puts or self.writes.cleared:
+            return True
+        return self._database is not None and self._database.has_changes
+
+    def left_behind(self, row: InstanceRow, *, keep: bool) -> StoredTurn:
+        """What the store is to keep of the turn, with what it wrote; the turn ends with this."""
+        sql = self.end_sql(keep=keep)
+        if not keep:
+            return StoredTurn(self._owner, row)
+        writes = self.writes
+        return StoredTurn(self._owner, row, dict(writes.puts), writes.cleared, sql)
+
+    def end_sql(self, *, keep: bool) -> bool:
+        """End the use of SQL with the turn; whether there is something to commit.
+
+        What is not kept is undone at once.
+        """
+        self.ended = True
+        database, self._database = self._database, None
+        if database is None:
+            return False
+        if keep and database.has_changes and database.problem() is None:
+            return True
+        self._around.store.rollback_sql(self._owner)
+        return False
+
     def call(self, instance: InstanceId, method: str, args: bytes) -> Awaitable[Any]:
         """Call a method of another instance."""
         return self._request(instance, TurnKind.CALL, Work(TurnKind.CALL, method, args))
@@ -204,6 +265,19 @@ class TurnHost:
             context=loop.plain_context,
         )
         return future
+
+    def _open_database(self) -> Database:
+        self._open()
+        if self._database is None:
+            self._database = self._around.store.sql(self._owner)
+            self._database.draw_from(self._draw_for_sql)
+        return self._database
+
+    def _draw_for_sql(self) -> Random:
+        if self._sql_random is None:
+            labels = ("sql", str(self._owner), self._turn_id)
+            self._sql_random = stream(self._around.seed, *labels)
+        return self._sql_random
 
     def _open(self) -> TurnWrites:
         if self.ended or self._closed:

@@ -5,6 +5,7 @@ from edgeemu.engines.port import Waiting
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import FAULT_TIMES_MAX
+from edgeemu.sdk.errors import ActorError
 from edgeemu.units import (
     CLOCK_MS_MAX,
     CLOCK_MS_MIN,
@@ -97,6 +98,19 @@ def no_alarm(instance: InstanceId, reason: str) -> EdgeemuError:
         what=f"{instance} has no alarm to fire",
         why=reason,
         fix=f"see `edgeemu alarms why {instance}`, or set one with `edgeemu alarms set`",
+    )
+
+
+def sql_failed(instance: InstanceId, error: Exception) -> EdgeemuError:
+    """A statement from outside was refused."""
+    name = error.name if isinstance(error, ActorError) else type(error).__name__
+    return EdgeemuError(
+        Code.SQL_FAILED,
+        what=f"the SQL on {instance} failed: {error}",
+        why=f"{name} was raised, as it is inside the actor",
+        fix="mend the statement and what is given for its `?`; nothing of it was kept",
+        name=name,
+        message=str(error),
     )
 
 

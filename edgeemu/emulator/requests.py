@@ -5,17 +5,23 @@ from dataclasses import dataclass
 
 from edgeemu.core.events import AlarmOutcome, Ending
 from edgeemu.core.rows import AlarmWrite, Fault
+from edgeemu.emulator.hosts import TurnHost
 from edgeemu.engines.port import Answer
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change from outside that takes its turn: keys, the alarm, planned faults."""
+    """A change from outside that takes its turn: keys, the alarm, planned faults, SQL.
+
+    Attributes:
+        run: does something with the host of the turn; it raises nothing.
+    """
 
     puts: Mapping[str, bytes | None] | None = None
     clear: bool = False
     alarm: AlarmWrite | None = None
     plan: Callable[[tuple[Fault, ...]], tuple[Fault, ...]] | None = None
+    run: Callable[[TurnHost], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

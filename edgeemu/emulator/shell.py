@@ -305,9 +305,10 @@ class Shell:
         if edit.plan is not None:
             found = self.machine.find(turn.instance)
             faults = edit.plan(found.stored.faults if found else ())
-        wrote = host.writes.cleared or bool(host.writes.puts)
+        if edit.run is not None:
+            edit.run(host)
+        ending = Ending(Outcome.SUCCEEDED, alarm=edit.alarm, wrote=host.wrote, faults=faults)
         host.ended = True
-        ending = Ending(Outcome.SUCCEEDED, alarm=edit.alarm, wrote=wrote, faults=faults)
         self.dispatch(TurnEnded(self.clock.now_ms(), turn.id, ending))
 
     def _code_ended(self, turn: Turn, result: Result) -> None:
@@ -346,7 +347,7 @@ class Shell:
             outcome,
             failure,
             alarm=host.writes.alarm,
-            wrote=bool(host.writes.puts) or host.writes.cleared,
+            wrote=host.wrote,
             took_ns=self._engine.took_ns(pending.turn.id),
             left_alarm_at=host.left_alarm_at,
         )
@@ -363,7 +364,7 @@ class Shell:
         if pending is None:
             return
         if pending.host is not None:
-            pending.host.ended = True
+            pending.host.end_sql(keep=False)
         if pending.budget is not None:
             pending.budget.cancel()
         if pending.answered is not None:
@@ -375,12 +376,11 @@ class Shell:
 
     def _keep(self, effect: CommitTurn) -> None:
         pending = self._pending.get(effect.turn.id)
-        writes = pending.host.writes if pending is not None and pending.host is not None else None
-        if effect.keep_writes and writes is not None:
-            stored = StoredTurn(effect.turn.instance, effect.row, dict(writes.puts), writes.cleared)
+        host = pending.host if pending is not None else None
+        if host is None:
+            self._turns.append(StoredTurn(effect.turn.instance, effect.row))
         else:
-            stored = StoredTurn(effect.turn.instance, effect.row)
-        self._turns.append(stored)
+            self._turns.append(host.left_behind(effect.row, keep=effect.keep_writes))
         self._ended_ids.append(effect.turn.id)
         self._plan_flush()
 
@@ -446,6 +446,8 @@ class Shell:
         """Try the turns one by one, so that one that cannot be stored costs no other its writes."""
         if len(batch.turns) <= 1:
             self._store_error = error
+            for stored in batch.turns:
+                self.store.rollback_sql(stored.instance)
             for turn_id in ids:
                 self.dispatch(CommitFailed(self.clock.now_ms(), turn_id, error.what))
             return

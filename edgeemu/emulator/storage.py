@@ -1,31 +1,47 @@
-"""The storage control of the facade: list, get, put, delete, export, import, without waking."""
+"""The storage control of the facade: keys and SQL of an instance, without waking it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgeemu.codec import decode, encode, from_json, to_json
 from edgeemu.core.rows import AlarmWrite
+from edgeemu.core.sql import SqlRows
 from edgeemu.emulator import problems
 from edgeemu.emulator.alarms import AlarmControl
+from edgeemu.emulator.hosts import TurnHost
 from edgeemu.emulator.paging import read_keys
 from edgeemu.emulator.requests import Edit
 from edgeemu.emulator.turns import TurnRequests
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import KEY_CHARS_MAX
-from edgeemu.sdk.errors import CodecError
+from edgeemu.sdk.errors import ActorError, CodecError, SqlError
 from edgeemu.stores.port import Store
 
 EXPORT_FORMAT = 1
 """The version of the documents that `storage export` writes."""
 
 
-class StorageControl:
-    """Looks at and edits keys from outside. Values are JSON with the codec's tags (design D7)."""
+Rows = list[dict[str, Any]]
+"""Rows of SQL by column name."""
 
-    def __init__(self, turns: TurnRequests, store: Store, alarms: AlarmControl) -> None:
+
+class StorageControl:
+    """Looks at and edits keys and SQL from outside.
+
+    Values are JSON with the codec's tags (design D7).
+
+    Args:
+        turns, store, alarms: what it works with.
+        watchdog_ms: real ms that SQL may take; 0 for no bound.
+    """
+
+    def __init__(
+        self, turns: TurnRequests, store: Store, alarms: AlarmControl, *, watchdog_ms: int
+    ) -> None:
+        self._watchdog_ms = watchdog_ms
         self._turns = turns
         self._shell = turns.shell
         self._store = store
@@ -75,14 +91,56 @@ class StorageControl:
         await self._turns.edit(instance, Edit(puts={key: None}), cause)
         return {"actor": str(instance), "key": key, "deleted": existed}
 
+    async def sql(
+        self, instance: InstanceId, query: str, params: Sequence[Any] = (), *, cause: str = "cli"
+    ) -> Rows:
+        """Run SQL in a turn of its own; the rows of the last statement, by column name.
+
+        All statements are kept, or none. The instance is not woken, and does not come to exist
+        from looking alone.
+
+        Raises:
+            EdgeemuError: `E_SQL_FAILED` for what an actor would see an error for,
+                `E_VALUE_INVALID` for a parameter that is no tagged JSON.
+        """
+        bindings = tuple(
+            self._from_json(f"parameter {number}", value) for number, value in enumerate(params, 1)
+        )
+        found: list[SqlRows] = []
+        failed: list[Exception] = []
+
+        def run(host: TurnHost) -> None:
+            try:
+                host.bound_sql(self._watchdog_ms)
+                found.append(host.sql_exec(query, bindings))
+                problem = host.sql_problem()
+                if problem is not None:
+                    raise SqlError(problem)
+            except (ActorError, EdgeemuError, TypeError) as error:
+                failed.append(error)
+                host.end_sql(keep=False)
+
+        await self._turns.edit(instance, Edit(run=run), cause)
+        if failed and isinstance(failed[0], EdgeemuError):
+            raise failed[0]
+        if failed:
+            raise problems.sql_failed(instance, failed[0])
+        columns, rows = found[0]
+        return [dict(zip(columns, map(to_json, row), strict=True)) for row in rows]
+
     def export(self, instance: InstanceId) -> dict[str, Any]:
-        """Keys and alarm of an instance, as one document that `import_` takes."""
+        """Keys and alarm of an instance, as one document that `import_` takes.
+
+        `sql_left_out` in it says that there is an SQL database, which is not part of it.
+        """
         alarm = self._alarms.of(instance)
+        left_out = {"sql_left_out": True} if self._store.measure_sql(instance) else {}
         return {
             "format": EXPORT_FORMAT,
             "actor": str(instance),
             "keys": self.list(instance),
             "alarm_due_at_ms": None if alarm is None else alarm["due_at_ms"],
+            **left_out,
         }
 
     async def import_(
@@ -127,6 +185,12 @@ class StorageControl:
             return encode(from_json(value))
         except CodecError as error:
             raise _invalid(f"the value of `{key}`", str(error)) from None
+
+    def _from_json(self, what: str, value: Any) -> Any:
+        try:
+            return from_json(value)
+        except CodecError as error:
+            raise _invalid(what, str(error)) from None
 
 
 def _invalid(what: str, why: str) -> EdgeemuError:

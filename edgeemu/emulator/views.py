@@ -70,8 +70,9 @@ def instance_json(
     machine: Machine,
     now_ms: int,
     size: tuple[int, int],
+    sql_bytes: int,
 ) -> dict[str, Any]:
-    """One instance as `actors show --json` shows it; `size` is keys and bytes."""
+    """One instance as `actors show --json` shows it; `size` is keys and their bytes."""
     found = machine.find(instance)
     known = row if found is None or found.row is None else found.row
     alarm = None
@@ -83,6 +84,7 @@ def instance_json(
         "alarm": alarm,
         "keys": size[0],
         "bytes": size[1],
+        "sql_bytes": sql_bytes,
         "created_at_ms": known.created_at_ms,
         "faults": [
             {"how": fault.how.value, "error": fault.message, "times": fault.times}

@@ -7,10 +7,11 @@ values cross as encoded bytes, and objects of the engine never leave it.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from edgeemu.core.events import Failure, TurnKind
 from edgeemu.core.overlay import KeyRange
+from edgeemu.core.sql import SqlRows
 from edgeemu.ids import InstanceId
 from edgeemu.rng import Random
 
@@ -123,6 +124,21 @@ class Host(Protocol):
 
     def set_alarm(self, when_ms: int | None, where: str | None) -> None:
         """Set the alarm, or clear it with None; `where` is the `file:line` that did it."""
+
+    def sql_exec(self, query: str, bindings: Sequence[Any]) -> SqlRows:
+        """Run SQL; its errors are those of `exec` in spec/telnyx-actors.md section 9."""
+
+    def sql_savepoint(self) -> None:
+        """Begin a part of the turn's SQL that can be undone alone; parts may be nested."""
+
+    def sql_release(self) -> None:
+        """Keep the innermost part with what is around it."""
+
+    def sql_rollback_to(self) -> None:
+        """Undo the innermost part."""
+
+    def sql_problem(self) -> str | None:
+        """Why the SQL of the turn could not be committed, if it could not."""
 
     def call(self, instance: InstanceId, method: str, args: bytes) -> Awaitable[bytes]:
         """Call a method of another instance.

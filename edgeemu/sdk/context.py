@@ -7,16 +7,52 @@ errors arrive. Instants are milliseconds since the epoch.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from edgeemu.rng import Random  # For its type alone: this layer draws nothing.
 
 
+_T = TypeVar("_T")
+
+
+class SqlCursor(Protocol):
+    """The rows of a query, each a dict by column name, in a single pass: reading uses them up."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+
+    def __next__(self) -> dict[str, Any]: ...
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The rows that were not read yet; a second call gives an empty list.
+
+        Raises:
+            RangeError: for an integer beyond what a JavaScript number holds, as iterating does.
+        """
+
+
+class SqlStorage(Protocol):
+    """The private SQLite database of one instance, made at its first use."""
+
+    def exec(self, query: str, *bindings: Any) -> SqlCursor:
+        """Run the statements of a string, in order and at once; a cursor over the last one's rows.
+
+        Args:
+            query: SQL with a `?` for each binding; they belong to the last statement.
+            bindings: None, bool, int of 64 bits, float, str, or bytes of any kind.
+
+        Raises:
+            SqlError: what SQLite reports; statements before the one that fails stay applied.
+            SqlTransactionControlError: for BEGIN, COMMIT, ROLLBACK, SAVEPOINT and their like.
+            SqlParameterTooLargeError: for a binding above 2 MiB.
+            TypeError: for a binding of another type.
+        """
+
+
 class ActorStorage(Protocol):
-    """The private durable storage of one instance: keys, and the one alarm.
+    """The private durable storage of one instance: keys, SQL, and the one alarm.
 
     All writes of a turn are kept together when it succeeds, and none of them when it raises. A
     write that is refused and was not awaited fails the turn with `ActorOutputGateError`.
@@ -71,7 +107,21 @@ class ActorStorage(Protocol):
         """
 
     def delete_all(self) -> Awaitable[None]:
-        """Delete every key. The alarm is no key and stays."""
+        """Delete every key. The alarm is no key and stays, and so do the tables of SQL."""
+
+    @property
+    def sql(self) -> SqlStorage:
+        """The private SQLite database."""
+
+    def transaction_sync(self, function: Callable[[], _T]) -> _T:
+        """Run a function whose SQL is kept if it returns, and undone if it raises; its value.
+
+        An error that is caught does not fail the turn. Calls may be nested. Keys and the alarm
+        belong to the turn, whatever becomes of the SQL.
+
+        Raises:
+            SqlAsyncTransactionError: for a function that is `async` or gives an awaitable.
+        """
 
     def set_alarm(self, when: int | float | datetime) -> Awaitable[None]:
         """Set the one alarm, in place of any earlier one.

@@ -8,10 +8,12 @@ that it is given. Source: spec/telnyx-actors.md section 9, U66 to U71.
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
+from edgeemu.clock import stopwatch_ns
+from edgeemu.core.sql import SqlRows
 from edgeemu.limits import (
     SQL_DATABASE_BYTES_MAX,
     SQL_PARAMETERS_MAX,
@@ -56,18 +58,6 @@ Binding = int | float | str | bytes | None
 """What SQLite takes for a `?`, and gives in a row."""
 
 
-class SqlRows(NamedTuple):
-    """What the last statement of an `exec` gave.
-
-    Attributes:
-        columns: their names; empty where no row came.
-        rows: all of them.
-    """
-
-    columns: tuple[str, ...]
-    rows: list[tuple[Any, ...]]
-
-
 _NO_ROWS = SqlRows((), [])
 
 
@@ -93,6 +83,7 @@ class Database:
         self._open = False
         self._depth = 0
         self._lost: str | None = None
+        self._end_at_ns: int | None = None
         connection.pragma("foreign_keys", "on")
         connection.pragma("max_page_count", bytes_max // int(connection.pragma("page_size")))
         connection.limit(apsw.SQLITE_LIMIT_VARIABLE_NUMBER, SQL_PARAMETERS_MAX)
@@ -101,7 +92,7 @@ class Database:
         connection.create_scalar_function("random", self._draw_integer, 0)
         connection.create_scalar_function("randomblob", self._draw_bytes, 1)
         # It runs Python code now and then, so that the watchdog can end a statement without end.
-        connection.set_progress_handler(_go_on, SQL_PROGRESS_STEPS)
+        connection.set_progress_handler(self._is_over, SQL_PROGRESS_STEPS)
         connection.authorizer = self._authorize
 
     # --- the user's SQL --------------------------------------------------------------------
@@ -230,6 +221,13 @@ class Database:
         """Where `random()` and `randomblob()` draw from, from now on: the stream of a turn."""
         self._random = random
 
+    def end_after(self, real_ms: int) -> None:
+        """Interrupt what still runs after `real_ms`, until the transaction ends; 0 for never."""
+        self._end_at_ns = stopwatch_ns() + real_ms * 1_000_000 if real_ms else None
+
+    def _is_over(self) -> bool:
+        return self._end_at_ns is not None and stopwatch_ns() > self._end_at_ns
+
     def problem(self) -> str | None:
         """Why the transaction cannot be committed, if it cannot.
 
@@ -259,6 +257,7 @@ class Database:
         self._open = False
         self._depth = 0
         self._lost = None
+        self._end_at_ns = None
 
     # --- save points, for transaction_sync -------------------------------------------------
 
@@ -310,10 +309,6 @@ class Database:
         if self._random is None:
             raise SqlError("random() needs a turn")
         return self._random()
-
-
-def _go_on() -> bool:
-    return False
 
 
 def _is_reserved(name: object) -> bool:

@@ -251,8 +251,15 @@ class AlarmHandle:
         return f"<alarm of {self._instance}: {state}>"
 
 
+Rows = list[dict[str, Any]]
+"""Rows of SQL by column name."""
+
+
 class StorageHandle(MutableMapping[str, Any]):
-    """The keys of one instance as a dict: values are copies, and the instance is not woken."""
+    """The keys of one instance as a dict: values are copies, and the instance is not woken.
+
+    `sql(query, ...)` reaches its SQL database.
+    """
 
     def __init__(self, fixture: EdgeemuFixture, instance: InstanceId) -> None:
         self._fixture = fixture
@@ -278,6 +285,17 @@ class StorageHandle(MutableMapping[str, Any]):
         storage = self._fixture.emulator.storage
         done = self._fixture.run(lambda: storage.delete(self._instance, key, cause=CAUSE))
         return bool(done["deleted"])
+
+    def sql(self, query: str, *params: Any) -> Rows:
+        """Run SQL in a turn of its own; the rows of the last statement, each by column name.
+
+        Raises:
+            SqlError: as inside the actor, and its kin; nothing of the query is kept then.
+        """
+        tagged = [to_json(param) for param in params]
+        storage = self._fixture.emulator.storage
+        rows = self._fixture.run(lambda: storage.sql(self._instance, query, tagged, cause=CAUSE))
+        return [{name: from_json(value) for name, value in row.items()} for row in rows]
 
     def __getitem__(self, key: str) -> Any:
         try:

@@ -45,6 +45,7 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "storage.get": {"actor": "A/x", "key": "seen"},
     "storage.put": {"actor": "A/x", "key": "k", "value": 1},
     "storage.delete": {"actor": "A/x", "key": "k"},
+    "storage.sql": {"actor": "A/x", "query": "SELECT 1"},
     "storage.export": {"actor": "A/x"},
     "storage.import": {"actor": "A/x", "document": {"format": 1, "keys": {}}},
 }

@@ -209,6 +209,9 @@ class Run:
     async def _do_put(self, actor: str, key: str, value: Any) -> Any:
         return await self._emulator.storage.put(inst(actor), key, value)
 
+    async def _do_sql(self, actor: str, query: str, params: list[Any]) -> Any:
+        return await self._emulator.storage.sql(inst(actor), query, params)
+
     async def _do_evict(self, actor: str, *, crash: bool) -> list[str]:
         return await self._emulator.evict(inst(actor), crash=crash)
 

@@ -159,6 +159,11 @@ def put(actor: str, key: str, value: Any) -> Step:
     return Step("put", {"actor": actor, "key": key, "value": value})
 
 
+def sql(actor: str, query: str, *params: Any, gives: Any = ANY, fails: str | None = None) -> Step:
+    """Run SQL from outside."""
+    return Step("sql", {"actor": actor, "query": query, "params": list(params)}, gives, fails)
+
+
 def evict(actor: str, *, crash: bool = False, gives: Any = ANY) -> Step:
     """Drop an instance from memory."""
     return Step("evict", {"actor": actor, "crash": crash}, gives)

@@ -20,6 +20,7 @@ from tests.conformance import (
     scenarios_keys,
     scenarios_lifecycle,
     scenarios_local,
+    scenarios_sql,
     scenarios_storage,
     scenarios_turns,
 )
@@ -32,6 +33,7 @@ SCENARIOS: list[Scenario] = [
     *scenarios_turns.SCENARIOS,
     *scenarios_lifecycle.SCENARIOS,
     *scenarios_storage.SCENARIOS,
+    *scenarios_sql.SCENARIOS,
     *scenarios_keys.SCENARIOS,
     *scenarios_codec.SCENARIOS,
     *scenarios_context.SCENARIOS,
@@ -45,6 +47,7 @@ WRITE = bool(os.environ.get("EDGEEMU_WRITE_JOURNALS"))
 
 def applies(scenario: Scenario, variant: Variant) -> bool:
     fits = not (scenario.kept_only and variant.evict) and (variant.disk or not scenario.disk_only)
+    fits = fits and (scenario.actors != "sql" or not variant.disk)
     return fits and scenario.only in ("", variant.language)
 
 

@@ -14,7 +14,7 @@ import pytest
 from edgeemu import limits
 from edgeemu.core.profile import TELNYX
 from edgeemu.sdk import errors
-from edgeemu.sdk.context import ActorContext, ActorStorage
+from edgeemu.sdk.context import ActorContext, ActorStorage, SqlCursor, SqlStorage
 from tests.docs.consoles import Consoles
 
 PAGE = (Path(__file__).parents[2] / "docs/actors.md").read_text("utf-8")
@@ -61,7 +61,7 @@ def test_check_finds_nothing_in_the_project_of_the_page(project: Path) -> None:
     assert "no advice" in shown, shown
 
 
-@pytest.mark.parametrize("owner", [ActorContext, ActorStorage])
+@pytest.mark.parametrize("owner", [ActorContext, ActorStorage, SqlStorage, SqlCursor])
 def test_page_names_everything_that_an_actor_holds(owner: type) -> None:
     for name in vars(owner):
         if not name.startswith("_"):
@@ -100,6 +100,11 @@ def test_page_names_the_bounds_of_the_code() -> None:
         f"| {limits.IO_WAIT_MS_DEFAULT:,} ms, then `E_IO_WAIT` |",
         f"| turns that wait for one instance | {limits.QUEUED_TURNS_MAX:,} |",
         f"after {limits.IDLE_EVICTION_MS_DEFAULT // second} s of emulated time without work",
+        f"bindings of a statement | {limits.SQL_VALUE_BYTES_MAX:,} and"
+        f" {limits.SQL_PARAMETERS_MAX:,} |",
+        f"above {limits.SQL_VALUE_BYTES_MAX // 2**20} MiB, before anything runs",
+        f"the SQL database of an instance | {limits.SQL_DATABASE_BYTES_MAX // 2**30} GiB |",
+        f"more than {limits.SQL_ROWS_MAX:,} rows",
         f"at most {limits.BODY_BYTES_MAX // 2**20} MiB",
     ]
     assert [bound for bound in bounds if bound not in PAGE] == []

@@ -15,6 +15,7 @@ from edgeemu import (
     Code,
     EdgeemuError,
 )
+from edgeemu.sdk.errors import SqlTransactionControlError
 from edgeemu.testing import EdgeemuFixture
 
 START_MS = 1_893_456_000_000
@@ -281,6 +282,15 @@ def test_overdue_alarm_waits_until_something_runs(edgeemu, box):
 
 
 # --- storage and memory ------------------------------------------------------------------------
+
+
+def test_storage_has_sql(box):
+    box.storage.sql("CREATE TABLE t (a, b)")
+    assert box.storage.sql("INSERT INTO t VALUES (?, ?) RETURNING a", 1, b"raw") == [{"a": 1}]
+    assert box.storage.sql("SELECT * FROM t WHERE b = ?", b"raw") == [{"a": 1, "b": b"raw"}]
+    with pytest.raises(SqlTransactionControlError):
+        box.storage.sql("COMMIT")
+    assert box.storage == {}
 
 
 def test_storage_is_a_dict(box):

@@ -22,7 +22,9 @@ from edgeemu import (
     sdk,
 )
 from edgeemu.engines.python import context as engine
+from edgeemu.engines.python import sql as engine_sql
 from edgeemu.rng import Random
+from edgeemu.sdk.context import SqlCursor, SqlStorage
 
 
 def context_for_actors(given: engine.ActorContext) -> ActorContext:
@@ -48,6 +50,8 @@ class Sample(StatefulActor):
         assert_type(self.ctx.random, Random)
         assert_type(await self.ctx.storage.delete("key"), bool)
         assert_type(await self.ctx.storage.get_alarm(), int | None)
+        assert_type(self.ctx.storage.sql.exec("SELECT ?", 1).to_list(), list[dict[str, Any]])
+        assert_type(self.ctx.storage.transaction_sync(lambda: 1.5), float)
         await self.ctx.set_alarm(self.ctx.now_ms() + 1_000)
 
     async def wrong(self) -> None:
@@ -80,8 +84,13 @@ def shape(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
 
 @pytest.mark.parametrize(
     ("promised", "given"),
-    [(ActorContext, engine.ActorContext), (ActorStorage, engine.ActorStorage)],
-    ids=["ctx", "storage"],
+    [
+        (ActorContext, engine.ActorContext),
+        (ActorStorage, engine.ActorStorage),
+        (SqlStorage, engine_sql.ActorSql),
+        (SqlCursor, engine_sql.SqlCursor),
+    ],
+    ids=["ctx", "storage", "sql", "cursor"],
 )
 def test_promised_types_are_those_of_the_engine(promised: type[Any], given: type[Any]) -> None:
     assert public(promised) == public(given)

@@ -17,6 +17,7 @@ from edgeemu.engines.python.dispatch import missing_attribute
 from edgeemu.engines.python.keys import KeyCalls, failed_write
 from edgeemu.engines.python.reading import note_discarded
 from edgeemu.engines.python.scope import caller_place, current, current_scope
+from edgeemu.engines.python.sql import SqlCalls
 from edgeemu.ids import InstanceId
 from edgeemu.limits import NAME_CHARS_MAX
 from edgeemu.rng import Random
@@ -28,8 +29,8 @@ _SECONDS_LIKE_MAX = 100_000_000_000
 """Below this, milliseconds since the epoch lie before March 1973: rather seconds (spec U48)."""
 
 
-class ActorStorage(KeyCalls):
-    """`ctx.storage`: keys, and the alarm. Every write of a turn commits as one, at its end.
+class ActorStorage(KeyCalls, SqlCalls):
+    """`ctx.storage`: keys, SQL, and the alarm. Every write of a turn commits as one, at its end.
 
     Emulates: `ActorStorage`. Source: spec/telnyx-actors.md section 6.
     """
@@ -91,7 +92,7 @@ class ActorStorage(KeyCalls):
         return NOTHING
 
     def __getattr__(self, name: str) -> NoReturn:
-        later = "transaction transaction_sync sql"
+        later = "transaction"
         raise AttributeError(missing_attribute("ctx.storage", name, dir(type(self)), later))
 
 

@@ -351,6 +351,9 @@ def _check_writes(scope: Scope) -> None:
             text = f"{type(failed.error).__name__}: {error_text(failed.error)}"
             gate = ActorOutputGateError(f"a write that was not awaited failed: {text}")
             raise scope.refuse(gate) from failed.error
+    problem = scope.host.sql_problem()
+    if problem is not None:
+        raise scope.refuse(ActorOutputGateError(f"the SQL of the turn is not kept: {problem}"))
 
 
 async def _settled(value: Any) -> Any:
