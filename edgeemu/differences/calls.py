@@ -1,5 +1,6 @@
 """Choices about projects, calls, budgets and addresses: U1 to U22 of spec/telnyx-actors.md."""
 
+from edgeemu import limits
 from edgeemu.core.profile import TELNYX
 from edgeemu.differences.rows import Chapter, Choice
 from edgeemu.units import SECOND_MS
@@ -91,7 +92,8 @@ CALLS = Chapter(
             "U15",
             "4",
             "illegal names of instances",
-            "an empty name and one that is no text raise `TypeError`; any other is taken as it is",
+            f"what is no text of 1 to {limits.NAME_CHARS_MAX:,} characters raises `TypeError`; any "
+            "other name is taken as it is",
         ),
         Choice(
             "U16",
@@ -118,7 +120,7 @@ CONTEXT = Chapter(
             "U20",
             "5",
             "`block_concurrency_while` raises in the constructor",
-            "the activation has failed, and so have the calls that wait for it, with the message; "
+            "the activation has failed, and with it the call that it was for, with the message; "
             "the next call constructs anew",
         ),
         Choice(

@@ -73,6 +73,22 @@ PYTHON: tuple[Difference, ...] = (
         "headers are kept one a name",
     ),
     Difference(
+        "Arguments that do not fit the method's parameters are refused",
+        "missing ones are undefined, others are ignored",
+        "Python has it so, and it finds mistakes",
+    ),
+    Difference(
+        "A set has no order; a map with text keys only is a `dict`, as an object is; a tuple comes "
+        "back as a list",
+        "maps and sets keep their order and are no objects",
+        "Python has one `dict`, and no order in sets",
+    ),
+    Difference(
+        "Variables of a module live until the code is loaded again, and all instances share them",
+        "they go when the instance is torn down",
+        "loading a module for each instance takes long; keep state in storage",
+    ),
+    Difference(
         "A naive `datetime` is refused by `set_alarm`",
         "a `Date` is refused too",
         "a naive date names no instant",

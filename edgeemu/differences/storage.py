@@ -1,5 +1,6 @@
 """Choices about keys, values and SQL: U23 to U47, U66 to U71 and U78 of spec/telnyx-actors.md."""
 
+from edgeemu import limits
 from edgeemu.core.profile import TELNYX
 from edgeemu.differences.rows import Chapter, Choice
 
@@ -16,7 +17,12 @@ KEYS = Chapter(
             "nothing, `list` shows none, `delete_all` leaves them",
         ),
         Choice("U24", "6", "a key that is empty or no text", "`TypeError`"),
-        Choice("U25", "6", "the largest key and value", "no hard limit that actors meet"),
+        Choice(
+            "U25",
+            "6",
+            "the largest key and value",
+            f"a key has at most {limits.KEY_CHARS_MAX:,} characters; values have no limit",
+        ),
         Choice("U26", "6", "whether `delete_all` drops SQL tables", "no: it clears the keys"),
         Choice(
             "U27",

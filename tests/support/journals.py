@@ -49,8 +49,6 @@ def as_lines(entries: Iterable[Mapping[str, Any]], start_ms: int) -> list[str]:
             cause = _TURN_IN_CAUSE.sub(lambda m: f"#{number(int(m[1]))}", entry["cause"])
             words.append(f"<- {cause}")
         data = {key: value for key, value in entry.items() if key not in _HIDDEN}
-        if entry["kind"] == "warning":
-            data.pop("message", None)  # It speaks the language of the code; the code tells which.
         if "outcome" in data:
             data.pop("attempts_max", None)  # A rule of the profile, which each retry tells.
         if entry["kind"] == "warning":
