@@ -52,7 +52,8 @@ class Cautions:
             return []
         found: list[Warn] = []
         if ending.outcome is Outcome.SUCCEEDED:
-            self._look_at_budget(instance, turn, found)
+            if instance.ended_at_ms > instance.started_at_ms:
+                self._look_at_budget(instance, turn, found)
         elif turn.kind is TurnKind.ALARM:
             _look_at_failure(instance, turn, ending, after, keep, found)
         if keep and ending.alarm is not None:

@@ -6,14 +6,14 @@ from functools import lru_cache
 from edgeemu.core.profile import Profile
 
 
-@lru_cache(maxsize=8)
-def _odd(characters: str) -> re.Pattern[str]:
-    return re.compile(f"[^{characters}]")
-
-
 def odd_characters(name: str, profile: Profile) -> str:
     """The characters of a name that are not safe on the platform, each once; empty if all are."""
-    return "".join(dict.fromkeys(_odd(profile.name_characters).findall(name)))
+    return _odd_characters(name, profile.name_characters)
+
+
+@lru_cache(maxsize=1_024)
+def _odd_characters(name: str, characters: str) -> str:
+    return "".join(dict.fromkeys(re.findall(f"[^{characters}]", name)))
 
 
 def odd_name_text(name: str, profile: Profile) -> str | None:

@@ -36,7 +36,8 @@ def note_discarded(scope: Scope, what: str, code: str, root: str) -> None:
         frame = frame.f_back
     if frame is None or not frame.f_code.co_flags & inspect.CO_COROUTINE:
         return
-    if frame.f_lasti in _discarding(frame.f_code):
+    known = _DISCARDING.get(id(frame.f_code))
+    if frame.f_lasti in (_discarding(frame.f_code) if known is None else known[1]):
         text = f"{what} is not awaited, so its error appears somewhere else: write `await` before"
         if code == "W_CALL_NOT_AWAITED":
             text = f"{what} is not awaited, so nobody sees how it ends: write `await` before it"
@@ -45,9 +46,6 @@ def note_discarded(scope: Scope, what: str, code: str, root: str) -> None:
 
 def _discarding(code: CodeType) -> frozenset[int]:
     """The offsets of calls in a function whose result is thrown away at once."""
-    known = _DISCARDING.get(id(code))
-    if known is not None:
-        return known[1]
     found: set[int] = set()
     for here, following in pairwise(dis.get_instructions(code)):
         if here.opname.startswith("CALL") and following.opname == "POP_TOP":
