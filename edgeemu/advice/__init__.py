@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgeemu.advice.alarms import alarm_calls, alarm_handlers
+from edgeemu.advice.awaits import awaits
 from edgeemu.advice.calls import calls
+from edgeemu.advice.fields import fields
 from edgeemu.advice.source import Module
 from edgeemu.advice.state import shared_state
 
@@ -20,10 +22,13 @@ WARNINGS: dict[str, str] = {
     "W_THREADS": "Threads and processes run beside the turn, out of reach of its clock and commit.",
     "W_SHARED_STATE": "A value that all instances share is changed, and is lost on eviction.",
     "W_ALARM_NOT_AWAITED": "An alarm call is not awaited, so its error appears somewhere else.",
+    "W_WRITE_NOT_AWAITED": "A write is not awaited, so its error appears somewhere else.",
+    "W_CALL_NOT_AWAITED": "A call of another actor is not awaited, so nobody sees how it ends.",
     "W_ALARM_SECONDS": "An alarm is set in seconds or to a delay; it wants epoch milliseconds.",
     "W_ALARM_NAIVE": "An alarm is set from a date without a time zone.",
     "W_ALARM_IN_INIT": "The constructor sets the alarm, and so moves it whenever it runs again.",
     "W_REARM_THEN_RAISE": "The alarm handler re-arms and then raises, which undoes the re-arm.",
+    "W_MEMORY_LOST": "A field was read that no `__init__` sets: it went with an earlier life.",
 }
 """Every code, with one sentence that says what is wrong."""
 
@@ -60,7 +65,7 @@ def review_source(path: Path, text: str) -> list[Advice]:
         return []
     module = Module(tree)
     found: dict[tuple[int, str], Advice] = {}
-    for rule in (calls, alarm_calls, alarm_handlers, shared_state):
+    for rule in (calls, awaits, alarm_calls, alarm_handlers, shared_state, fields):
         for node, code, message, fix in rule(module):
             line = getattr(node, "lineno", 1)
             found.setdefault((line, code), Advice(line, code, message, path.as_posix(), fix))

@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-_ACTOR_BASES = ("StatefulActor", "DurableObject")
+ACTOR_BASES = ("StatefulActor", "DurableObject")
+"""The base classes of actors."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -38,7 +39,7 @@ class Module:
     def actors(self) -> list[ast.ClassDef]:
         """The classes that are actors, by the names of their bases, through classes in between."""
         classes = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
-        names = set(_ACTOR_BASES)
+        names = set(ACTOR_BASES)
         while True:
             found = [
                 node

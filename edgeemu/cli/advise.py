@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edgeemu.cli.render import Line
+from edgeemu.errors import docs_link
 
 if TYPE_CHECKING:
     from edgeemu.advice import Advice
@@ -34,6 +35,7 @@ def advice_lines(advice: Sequence["Advice"]) -> list[Line]:
     for item in advice:
         place = f"  {item.file}:{item.line}  {item.code}: {item.message}"
         found += [[("advice", "warn"), place], f"          fix: {item.fix}"]
+        found.append((f"          see {docs_link(item.code)}", "dim"))
     return found
 
 

@@ -12,7 +12,7 @@ from edgeemu.cli.commands import Run, command, group
 from edgeemu.cli.render import Line, Piece
 from edgeemu.cli.suggest import example_call
 from edgeemu.cli.words import count, table
-from edgeemu.errors import Code, EdgeemuError
+from edgeemu.errors import Code, EdgeemuError, docs_link
 
 if TYPE_CHECKING:
     from edgeemu.config import Config
@@ -147,6 +147,7 @@ def _advice_json(found: Any) -> dict[str, Any]:
         "code": found.code,
         "message": found.message,
         "fix": found.fix,
+        "see": docs_link(found.code),
     }
 
 
@@ -154,6 +155,6 @@ def _check_lines(result: dict[str, Any]) -> list[Line]:
     found: list[Line] = [[("warning: ", "warn"), text] for text in result["warnings"]]
     for item in result["advice"]:
         found.append([f"{item['file']}:{item['line']} ", (item["code"], "warn")])
-        found.append(f"  {item['message']}")
+        found.append([f"  {item['message']}", (f"; see {item['see']}", "dim")])
         found.append(f"  fix: {item['fix']}")
     return found

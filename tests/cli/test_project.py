@@ -112,7 +112,8 @@ def test_check_gives_advice_and_still_succeeds(project: Path, run: Run) -> None:
     assert (found["ok"], found["actors"], found["warnings"]) == (True, ["Session"], [])
     [advice] = found["advice"]
     assert (advice["file"], advice["line"]) == ("src/main.py", 10)
-    assert set(advice) == {"file", "line", "code", "message", "fix"}
+    assert set(advice) == {"file", "line", "code", "message", "fix", "see"}
+    assert advice["see"] == "docs/warnings.md#w_blocking_sleep"
 
 
 def test_check_tells_what_the_configuration_asks_for_in_vain(project: Path, run: Run) -> None:

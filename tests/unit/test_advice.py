@@ -21,6 +21,8 @@ seen = {}
 limit = 5
 """
 
+LOGS_IN = "class A(StatefulActor):\n  def log_in(self, user): self.user = user\n"
+
 
 def in_method(line: str, name: str = "touch", asynchronous: bool = True) -> str:
     """A module whose actor has one method with these lines."""
@@ -49,6 +51,11 @@ BAD = [
     ("W_SHARED_STATE", "global limit\nlimit = 6", "limit"),
     ("W_ALARM_NOT_AWAITED", "self.ctx.set_alarm(arg)", "self.ctx.set_alarm"),
     ("W_ALARM_NOT_AWAITED", "self.ctx.storage.delete_alarm()", "delete_alarm"),
+    ("W_WRITE_NOT_AWAITED", "self.ctx.storage.put('a', arg)", "self.ctx.storage.put(...)"),
+    ("W_WRITE_NOT_AWAITED", "s = self.ctx.storage\ns.delete('a')", "s.delete(...)"),
+    ("W_WRITE_NOT_AWAITED", "self.ctx.storage.transaction(arg)", "transaction(...)"),
+    ("W_CALL_NOT_AWAITED", "self.env.B.id_from_name('b').go(1)", ".go(...)"),
+    ("W_CALL_NOT_AWAITED", "b = self.env.B.id_from_name('b')\nb.go()", "`b.go(...)`"),
     ("W_ALARM_SECONDS", "await self.ctx.set_alarm(60)", "60"),
     ("W_ALARM_SECONDS", "await self.ctx.storage.set_alarm(5 * 60_000)", "5 * 60000"),
     ("W_ALARM_SECONDS", "await self.ctx.set_alarm(time.time())", "time.time()"),
@@ -76,6 +83,14 @@ GOOD = [
     "seen = {}\nseen['a'] = 1",
     "return seen.get('a')",
     "await self.ctx.storage.put('a', 1)",
+    "return self.ctx.storage.put('a', 1)",
+    "writes = [self.ctx.storage.put('a', 1)]\nawait asyncio.gather(*writes)",
+    "await asyncio.gather(self.ctx.storage.put('a', 1), self.ctx.storage.put('b', 2))",
+    "s = self.ctx.storage\nawait s.put('a', 1)",
+    "s = {}\ns.put('a', 1)",
+    "arg.put('a', 1)",
+    "b = self.env.B.id_from_name('b')\nawait b.go()",
+    "self.env.B.id_from_name('b')",
     "self.cache = {}\nself.cache['a'] = 1",
     "await self.ctx.set_alarm(self.ctx.now_ms() + 5 * 60_000)",
     "await self.ctx.set_alarm(int(time.time() * 1000) + 60_000)",
@@ -168,6 +183,29 @@ def test_handler_that_rearms_or_raises_is_left_alone(lines: str) -> None:
             "  def f(self): self.xs.append(1)",
             None,
         ),
+        (f"{LOGS_IN}  def who(self): return self.user", "W_MEMORY_LOST"),
+        (f"{LOGS_IN}  user: str\n  def who(self): return self.user", "W_MEMORY_LOST"),
+        (f"{LOGS_IN}  user = None\n  def who(self): return self.user", None),
+        (f"{LOGS_IN}  def __init__(self): self.user = 1\n  def who(self): return self.user", None),
+        (f"{LOGS_IN}  def __init__(self): self.log_in(1)\n  def who(self): return self.user", None),
+        (f"{LOGS_IN}  def who(self):\n    self.log_in(1)\n    return self.user", None),
+        (f"{LOGS_IN}  def who(self):\n    self.user = 1\n    return self.user", None),
+        (f"{LOGS_IN}  def who(self): return hasattr(self, 'user') and self.user", None),
+        (
+            f"{LOGS_IN}  def who(self):\n    try: self.user\n    except AttributeError: pass",
+            None,
+        ),
+        (f"{LOGS_IN}  def _who(self): return self.user", None),
+        (f"{LOGS_IN}  def who(self): return self.user\n  def all(self): return self.who()", None),
+        (
+            LOGS_IN.replace("(StatefulActor)", "(Base, StatefulActor)")
+            + "  def w(self): self.user",
+            None,
+        ),
+        (
+            f"{LOGS_IN}class B(A):\n  def who(self): return self.user",
+            "W_MEMORY_LOST",
+        ),
         ("import random\nLUCK = random.random()", "W_UNSEEDED_RANDOM"),
         ("import time\nif __name__ == '__main__':\n  time.sleep(1)", None),
         ("import requests\ndef load(): return requests.get('http://x')", None),
@@ -192,7 +230,11 @@ def test_findings_are_in_order_and_once_for_each_line() -> None:
 
 
 def test_every_code_is_shown_to_be_found() -> None:
-    shown = {code for code, *_ in BAD} | {"W_ALARM_IN_INIT", "W_REARM_THEN_RAISE"}
+    shown = {code for code, *_ in BAD} | {
+        "W_ALARM_IN_INIT",
+        "W_REARM_THEN_RAISE",
+        "W_MEMORY_LOST",
+    }
     assert shown == set(WARNINGS)
 
 
