@@ -14,7 +14,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -79,7 +79,7 @@ class Snapshot:
 
 
 def take_snapshot(
-    root: Path,
+    roots: Path | Iterable[Path],
     state_dir: Path,
     *,
     file_counts: Callable[[str], bool] = is_project_file,
@@ -88,15 +88,17 @@ def take_snapshot(
     """What a project's files are now; links to folders are not followed.
 
     Args:
-        root: the project's folder.
+        roots: the project's folder, or those of all its functions.
         state_dir: its state folder, which never counts.
         file_counts, folder_counts: filters by name.
     """
     files: dict[str, Stamp] = {}
     folders: set[str] = set()
-    left = [str(root)]
+    left = [str(roots)] if isinstance(roots, Path) else [str(root) for root in roots]
     while left:
         folder = left.pop()
+        if folder in folders:
+            continue  # The folder of one function lies in that of another.
         folders.add(folder)
         for entry in _entries(folder):
             if entry.is_dir(follow_symlinks=False):
@@ -132,6 +134,7 @@ async def watch_project(
     stop: asyncio.Event,
     *,
     seen: Snapshot | None = None,
+    others: Callable[[], Iterable[Path]] = tuple,
 ) -> None:
     """Call `on_change` in the loop with the files that changed, until `stop` is set.
 
@@ -141,6 +144,7 @@ async def watch_project(
         on_change: takes paths relative to the root, sorted.
         stop: ends it.
         seen: the files as they were when the project was read; None for as they are now.
+        others: gives the further folders that are watched now; they may come and go.
     """
     loop = asyncio.get_running_loop()
     halt = threading.Event()
@@ -149,9 +153,12 @@ async def watch_project(
         relative = [os.path.relpath(path, root) for path in paths]
         loop.call_soon_threadsafe(on_change, relative)
 
-    known = take_snapshot(root, state_dir) if seen is None else seen
+    def look() -> Snapshot:
+        return take_snapshot([root, *others()], state_dir)
+
+    known = look() if seen is None else seen
     # Importing the watcher takes 40 ms: in its own thread, it delays no request.
-    watching = loop.run_in_executor(None, _watch, root, state_dir, report, halt, known)
+    watching = loop.run_in_executor(None, _watch, look, others, report, halt, known)
     stopping = loop.create_task(stop.wait())
     watching.add_done_callback(lambda _: stopping.cancel())
     try:
@@ -163,8 +170,8 @@ async def watch_project(
 
 
 def _watch(
-    root: Path,
-    state_dir: Path,
+    look_now: Callable[[], Snapshot],
+    others: Callable[[], Iterable[Path]],
     report: Callable[[list[str]], None],
     halt: threading.Event,
     seen: Snapshot,
@@ -173,7 +180,7 @@ def _watch(
 
     def look() -> None:
         nonlocal seen
-        now = take_snapshot(root, state_dir)
+        now = look_now()
         changed = now.changed_since(seen)
         seen = now
         if changed:
@@ -183,7 +190,7 @@ def _watch(
 
     look()
     while not halt.is_set():
-        folders, first = seen.folders, True
+        folders, further, first = seen.folders, [*others()], True
         # The first time, yielding without a change counts too: by then it surely watches, and
         # what changed before that is found by the comparison.
         for changes in watch(
@@ -198,7 +205,7 @@ def _watch(
             recursive=False,
             ignore_permission_denied=True,
         ):
-            if not changes and not first:
+            if not changes and not first and further == [*others()]:
                 continue
             first = False
             look()
@@ -244,19 +251,35 @@ class Reloader:
         self._load = load
         self._on_reload = on_reload
         self._started: Config | None = None
+        self._others: tuple[Path, ...] = ()
         # Taken before anything is loaded, so that no save is lost while the server starts.
         self._seen = take_snapshot(root, state_dir)
 
     async def run(self, emulator: Emulator, stop: asyncio.Event) -> None:
         """Watch the project until `stop` is set: give this to `serve(reload=...)`."""
         self._started = emulator.config
+        self._watch_functions(emulator.config)
+        seen = self._seen
+        if self._others:  # The files of the further functions are read since a moment only.
+            others = take_snapshot(self._others, self._state_dir)
+            seen = Snapshot({**others.files, **seen.files}, seen.folders | others.folders)
 
         def on_change(files: list[str]) -> None:
             counts = self.relevant(emulator, files)
             if counts and not stop.is_set():
                 self._on_reload(self.apply(emulator, counts))
 
-        await watch_project(self._root, self._state_dir, on_change, stop, seen=self._seen)
+        await watch_project(
+            self._root,
+            self._state_dir,
+            on_change,
+            stop,
+            seen=seen,
+            others=lambda: self._others,
+        )
+
+    def _watch_functions(self, config: Config) -> None:
+        self._others = tuple(function.root for function in config.functions.values())
 
     def relevant(self, emulator: Emulator, files: Collection[str]) -> list[str]:
         """The files that the running code may depend on: not the project's tests.
@@ -290,6 +313,7 @@ class Reloader:
             # An unchanged configuration is left out, so that the loader keeps what it knows.
             changed = config != emulator.config
             emulator.reload(listed, config if changed else None)
+            self._watch_functions(config)
             restart = _restart_keys(self._started, config) if changed else ()
         except EdgeemuError as failed:
             error = failed
@@ -310,7 +334,10 @@ class Reloader:
 
 
 _AT_START = ("dev", "clock", "limits")
-"""Tables of the configuration that are read when a server starts; of `limits`, see below."""
+"""Tables of the configuration that are read when a server starts."""
+
+_AT_ONCE = frozenset({"body_bytes", "actor_vars"})
+"""Keys in them that are looked up for each request, or with each load."""
 
 
 def _restart_keys(old: Config, new: Config) -> tuple[str, ...]:
@@ -320,7 +347,6 @@ def _restart_keys(old: Config, new: Config) -> tuple[str, ...]:
         before, after = getattr(old, table), getattr(new, table)
         for field in fields(before):
             differs = getattr(before, field.name) != getattr(after, field.name)
-            # The length of a body is looked up for each request.
-            if differs and field.name != "body_bytes":
+            if differs and field.name not in _AT_ONCE:
                 keys.append(f"{table}.{field.name}")
     return tuple(keys)

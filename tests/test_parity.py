@@ -55,6 +55,9 @@ PARITY: Mapping[str, Skins] = {
         "actors.show", "actors show", None, "the handles of an actor have each part of it"
     ),
     "emulator.names": Skins("actors.names", None, None, "it is what shell completion asks for"),
+    "emulator.list_functions": Skins(
+        "status", None, None, "`edgeemu dev` and `check` name them; a test has their configuration"
+    ),
     "emulator.reload": Skins("reload", None, None, "`dev` reloads by itself; a test has one code"),
     "emulator.waiting": Skins("status", None, None, "a command that gets no answer tells of it"),
     "clock.read": Skins("clock.read", "clock", "ClockHandle.read"),
@@ -88,7 +91,7 @@ PARITY: Mapping[str, Skins] = {
 }
 """Every method that people use."""
 
-VIA: Mapping[str, str] = {"emulator.fetch": "answer_front(emulator, "}
+VIA: Mapping[str, str] = {"emulator.fetch": "answer_front("}
 """What an operation calls where it does not call the method itself."""
 
 INSIDE: Mapping[str, str] = {

@@ -6,6 +6,7 @@ gets the same answer from `edgeemu fetch` as from a browser.
 
 import re
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from edgeemu.emulator import Emulator, PlainRequest, PlainResponse
 from edgeemu.errors import EdgeemuError
@@ -35,24 +36,34 @@ async def answer_front(
     emulator: Emulator,
     request: PlainRequest,
     *,
+    function: str | None = None,
     cause: str,
     on_failure: Callable[[EdgeemuError], None] = lambda error: None,
 ) -> PlainResponse:
     """The response to one request.
 
     Args:
-        emulator: whose function in front answers.
+        emulator: whose functions in front answer.
         request: whole, with a full URL.
+        function: which one answers; None for the one that the host of the URL names: NAME for
+            `http://NAME.localhost`, and the primary one for any other.
         cause: for the journal.
         on_failure: called with the error of the function that the response hides.
 
     Raises:
-        EdgeemuError: `E_FROZEN_WAIT` when it waits for time that nobody can move.
+        EdgeemuError: `E_FROZEN_WAIT` when it waits for time that nobody can move;
+            `E_FUNCTION_UNKNOWN`.
     """
+    if function is None and emulator.config.functions:
+        function = function_of_host(request.url)
+        known = emulator.config.all_functions
+        if function is not None and function not in known:
+            names = ", ".join(known)
+            return plain_text(404, f"There is no function {function} here; there are: {names}")
     limit = emulator.config.limits.body_bytes
     if len(request.body) > limit:
         return too_large(limit)
-    response = await emulator.fetch(request, cause=cause, on_failure=on_failure)
+    response = await emulator.fetch(request, function=function, cause=cause, on_failure=on_failure)
     kept = []
     for name, value in response.headers:
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value.strip()):
@@ -73,6 +84,16 @@ async def answer_front(
         return plain_text(500, "Internal Server Error")
     body = b"" if response.status in NO_BODY_STATUSES else response.body
     return PlainResponse(response.status, tuple(kept), body)
+
+
+def function_of_host(url: str) -> str | None:
+    """The function that a URL names by its host, `NAME.localhost`; None for any other host."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return None
+    name, dot, rest = host.partition(".")
+    return name if dot and rest == "localhost" else None
 
 
 def plain_text(status: int, text: str) -> PlainResponse:

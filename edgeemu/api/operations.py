@@ -191,6 +191,7 @@ async def _status(emulator: Emulator, _: schemas.NoParams, caller: Caller) -> di
         "port": caller.port,
         "seed": emulator.seed,
         **emulator.clock.read(),
+        "functions": emulator.list_functions(),
         "load_error": None if error is None else error.as_json()["error"],
         "waiting": emulator.waiting(),
     }
@@ -236,7 +237,13 @@ async def _fetch(emulator: Emulator, params: schemas.Fetch, caller: Caller) -> d
         headers = (("host", host), *headers)
     request = PlainRequest(params.method.upper(), url, headers, body)
     failures: list[EdgeemuError] = []
-    response = await answer_front(emulator, request, cause=caller.cause, on_failure=failures.append)
+    response = await answer_front(
+        emulator,
+        request,
+        function=params.function,
+        cause=caller.cause,
+        on_failure=failures.append,
+    )
     joined: dict[str, str] = {}
     for name, value in response.headers:
         joined[name] = f"{joined[name]}, {value}" if name in joined else value

@@ -29,12 +29,16 @@ class Call(Struct, forbid_unknown_fields=True):
 
 
 class Fetch(Struct, forbid_unknown_fields=True):
-    """One HTTP request; the body is base64."""
+    """One HTTP request; the body is base64.
+
+    Where no function is named, the host of the URL may name one.
+    """
 
     path: str
     method: str = "GET"
     headers: list[tuple[str, str]] = []
     body: str = ""
+    function: str | None = None
 
 
 class Evict(Struct, forbid_unknown_fields=True):

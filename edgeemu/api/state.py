@@ -27,6 +27,7 @@ PROJECT_FILES = (
     "wrangler.toml",
     "wrangler.json",
     "wrangler.jsonc",
+    "func.toml",
 )
 """The files that make a folder a project: as in `edgeemu.config`, whose import takes longer than a
 whole command against a server should; a test holds the two together."""

@@ -1,5 +1,6 @@
 """Advice on the modules of a project: for `check`, and beside the live log of `dev`."""
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "tests"}
 
 
 def review(config: "Config", files: Collection[str] | None = None) -> Iterator["Advice"]:
-    """Advice on the modules of a project, in order of files and lines.
+    """Advice on the modules of all functions, in order of files and lines.
 
     Args:
         config: of the project.
@@ -23,10 +24,13 @@ def review(config: "Config", files: Collection[str] | None = None) -> Iterator["
     """
     from edgeemu.advice import review_source
 
-    for file in _project_modules(config):
-        relative = file.relative_to(config.root)
-        if files is None or str(relative) in files:
-            yield from review_source(relative, file.read_text("utf-8", "replace"))
+    seen: set[Path] = set()
+    for function in config.all_functions.values():
+        for file in _project_modules(function):
+            relative = Path(os.path.relpath(file, config.root))
+            if file not in seen and (files is None or str(relative) in files):
+                yield from review_source(relative, file.read_text("utf-8", "replace"))
+            seen.add(file)
 
 
 def advice_lines(advice: Sequence["Advice"]) -> list[Line]:

@@ -71,6 +71,10 @@ def fetch(
         str | None,
         typer.Option("-d", "--data", metavar="BODY", help="The body; @FILE reads a file."),
     ] = None,
+    function: Annotated[
+        str | None,
+        typer.Option("--function", metavar="NAME", help="Another function than the primary one."),
+    ] = None,
 ) -> None:
     """Send one request through the function in front.
 
@@ -89,6 +93,7 @@ def fetch(
         path=path if path.startswith("/") else f"/{path}",
         headers=fields,
         body=b64encode(body).decode(),
+        function=function,
     )
     content = b64decode(response["body"])
     failed = error_from_json(response)

@@ -57,7 +57,8 @@ def turn_name(entry: Fields) -> str:
     if kind == "front":
         verb, _, url = str(method or "").partition(" ")
         path = "/" + url.partition("://")[2].partition("/")[2] if "://" in url else url
-        return f"fetch {verb} {path}"
+        function = entry.get("function")
+        return f"fetch {verb} {path}" + (f" of {function}" if function else "")
     return f"{kind} {method}" if method else str(kind)
 
 

@@ -112,7 +112,7 @@ def check(run: Run) -> None:
     with redirect_stdout(sys.stderr):
         warnings = _load_project(config)
     advice = [_advice_json(found) for found in review(config)]
-    types = sorted({actor.type for actor in config.actors})
+    types = config.types
     result = {"ok": True, "actors": types, "advice": advice, "warnings": warnings}
     run.show(result, lambda _: _check_lines(result))
     listed = ", ".join(types) or "none"

@@ -108,6 +108,10 @@ def banner(running: "Running", state_text: str) -> list[Line]:
     clock = emulator.clock.read()
     facts = [
         ("url", running.info.url),
+        *(
+            ("", f"http://{name}.localhost:{running.info.port}  function {name}")
+            for name in config.functions
+        ),
         ("actors", ", ".join(emulator.types) or "none"),
         ("clock", f"{clock['now']}, {mode_words(clock['mode'], clock['rate'])}"),
         ("seed", str(emulator.seed)),

@@ -17,5 +17,6 @@ from edgeemu.config.model import ClockConfig as ClockConfig
 from edgeemu.config.model import Config as Config
 from edgeemu.config.model import DevConfig as DevConfig
 from edgeemu.config.model import LimitsConfig as LimitsConfig
+from edgeemu.config.model import RateLimitConfig as RateLimitConfig
 from edgeemu.config.model import RespondConfig as RespondConfig
 from edgeemu.config.model import ServiceConfig as ServiceConfig

@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from edgeemu.clock import ClockMode
+from edgeemu.config.bindings import check_bindings, read_kv, read_ratelimits, read_services
 from edgeemu.config.files import OWN_FILE, normal_path
 from edgeemu.config.keys import KEYS_BY_PATH, SECRET_TABLE
-from edgeemu.config.kinds import IDENTIFIER_KIND, RefusedError
 from edgeemu.config.model import (
     ActorBinding,
     ClockConfig,
     Config,
     DevConfig,
     LimitsConfig,
-    RespondConfig,
-    ServiceConfig,
 )
 from edgeemu.config.places import Places, ValuePath
 from edgeemu.core.profile import PROFILES
@@ -33,9 +31,6 @@ SCRIPT_SUFFIXES = frozenset({".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs
 PYTHON_SUFFIX = ".py"
 """The ending of a module that runs."""
 
-RESERVED_BINDING = "SECRETS"
-"""`env.SECRETS` is always there, since any project may have an `.env`."""
-
 
 @dataclass(frozen=True)
 class Sources:
@@ -46,7 +41,10 @@ class Sources:
         source: the file that was read.
         places: where its values stand.
         env: secrets from `.env` and the like, by handle.
+        env_file: everything in those files, by name.
         bindings: further names on `env`, each with the path that declares it.
+        unsupported: those of them that nothing here serves, each with its table.
+        functions: the further functions by name.
         warnings: what the reading found.
     """
 
@@ -54,7 +52,10 @@ class Sources:
     source: Path
     places: Places
     env: Mapping[str, str]
+    env_file: Mapping[str, str]
     bindings: list[tuple[str, ValuePath]]
+    unsupported: Mapping[str, str]
+    functions: Mapping[str, Config]
     warnings: list[str]
 
 
@@ -87,21 +88,27 @@ def build_config(values: dict[str, Any], sources: Sources) -> Config:
         )
     main_path = _module_path(main, ("main",), sources)
     actors = _actors(values.get("actors", []), main_path, sources)
-    services = {
-        name: _service(service, ("services", name), sources.places)
-        for name, service in values.get("services", {}).items()
-    }
+    places = sources.places
+    services = read_services(values.get("services", {}), places)
+    name = values.get("name") or name_of_folder(sources.root)
+    ratelimits = read_ratelimits(values.get("ratelimits", []), name, places)
+    kv = read_kv(values.get("storage", {}).get("kv", {}), places)
     variables = values.get("vars", {})
     bindings: list[tuple[str, ValuePath]] = [
         (actor.binding, ("actors", index, "binding")) for index, actor in enumerate(actors)
     ]
-    bindings += [(name, ("services", name)) for name in services]
+    bindings += [(binding, ("services", binding)) for binding in services]
+    bindings += [(binding, ("storage", "kv", binding)) for binding in kv]
+    bindings += [
+        (limit.binding, ("ratelimits", index, "name")) for index, limit in enumerate(ratelimits)
+    ]
     bindings += sources.bindings
-    _check_bindings(bindings, sources.places)
+    check_bindings(bindings, places)
+    secrets = _secrets(values.get(SECRET_TABLE, {}), sources)
     return Config(
         root=sources.root,
         source=sources.source,
-        name=values.get("name") or _name_of_folder(sources.root),
+        name=name,
         main=main,
         main_path=main_path,
         platform=platform,
@@ -109,9 +116,14 @@ def build_config(values: dict[str, Any], sources: Sources) -> Config:
         actors=actors,
         clock=_clock(values.get("clock", {}), sources.places),
         dev=DevConfig(**values.get("dev", {})),
-        secrets=_secrets(values.get(SECRET_TABLE, {}), sources),
+        secrets=secrets,
         vars=variables,
+        environment={**sources.env_file, **secrets, **variables},
         services=services,
+        kv=kv,
+        ratelimits=ratelimits,
+        unsupported=sources.unsupported,
+        functions=sources.functions,
         limits=LimitsConfig(**values.get("limits", {})),
         seed=values.get("seed"),
         warnings=(*sources.warnings, *_warnings(actors, variables, bindings, sources)),
@@ -184,62 +196,6 @@ def _actors(
     return tuple(actors)
 
 
-def _service(given: dict[str, Any], path: ValuePath, places: Places) -> ServiceConfig:
-    name = path[-1]
-    try:
-        IDENTIFIER_KIND.read(name)
-    except RefusedError:
-        raise places.value_error(
-            path,
-            name,
-            why=f"a name on `env` is {IDENTIFIER_KIND.expected}",
-            fix="rename it to such as `PAYMENTS`",
-        ) from None
-    if ("url" in given) == ("respond" in given):
-        raise EdgeemuError(
-            Code.CONFIG_VALUE,
-            what=f"`{places.name(path)}` needs `url` or `respond`, and not both",
-            why=f"{places.where(path)}; `url` forwards requests, `respond` answers them",
-            fix="delete one of the two"
-            if given
-            else 'add a line like `url = "http://127.0.0.1:9000"`',
-        )
-    if "url" in given:
-        return ServiceConfig(url=given["url"])
-    respond = given["respond"]
-    if "body" in respond and "json" in respond:
-        raise EdgeemuError(
-            Code.CONFIG_VALUE,
-            what=f"`{places.name(path)}.respond` has both `body` and `json`",
-            why=f"{places.where((*path, 'respond'))}; an answer has one body",
-            fix="delete one of the two",
-        )
-    return ServiceConfig(respond=RespondConfig(**respond))
-
-
-def _check_bindings(bindings: list[tuple[str, ValuePath]], places: Places) -> None:
-    seen: dict[str, ValuePath] = {}
-    for name, path in bindings:
-        if name == RESERVED_BINDING:
-            raise places.value_error(
-                path,
-                name,
-                why=f"`env.{RESERVED_BINDING}` holds the secrets",
-                fix="choose another name for the binding",
-                secret=False,
-            )
-        if name in seen:
-            raise places.value_error(
-                path,
-                name,
-                why=f"{places.where(seen[name])} uses this name already, and `env.{name}` can "
-                "be one thing only",
-                fix="choose another name for one of the bindings",
-                secret=False,
-            )
-        seen[name] = path
-
-
 def _clock(given: dict[str, Any], places: Places) -> ClockConfig:
     """The clock; of `mode` and `rate`, one that was overridden decides over one in the file."""
     mode = ClockMode(given["mode"]) if "mode" in given else None
@@ -305,6 +261,6 @@ def _warnings(
     return warnings
 
 
-def _name_of_folder(root: Path) -> str:
+def name_of_folder(root: Path) -> str:
     """A legal name for a project that has none: its folder's, as far as that will do."""
     return re.sub(r"[^A-Za-z0-9]+", "-", root.name)[:64].strip("-") or "edgeemu"

@@ -20,8 +20,11 @@ ANY_NAME = "NAME"
 PLATFORMS = ("telnyx", "cloudflare")
 """The names of profiles that a configuration may give; not each one is there yet."""
 
-LIST_TABLES = frozenset({"actors"})
+LIST_TABLES = frozenset({"actors", "ratelimits"})
 """Tables that are written `[[…]]` and may stand several times."""
+
+ONE_OR_MANY_TABLES = frozenset({f"services.{ANY_NAME}.respond"})
+"""Tables that may stand once, or several times in a list."""
 
 SECRET_TABLE = "secrets"
 """The table whose values no message shows."""
@@ -66,7 +69,6 @@ def _limit(name: str, least: int, most: int, default: int, text: str) -> Key:
     return Key("limits", name, kind, str(default), unit, text, str(default))
 
 
-_UNSERVED = "read and checked, not served in this version"
 _RESPOND = f"services.{ANY_NAME}.respond"
 _MODES = kinds.one_of([mode.value for mode in ClockMode])
 _EVICTION = kinds.milliseconds(0, 365 * DAY_MS, never=True)
@@ -198,6 +200,24 @@ KEYS: tuple[Key, ...] = (
         _IDLE,
     ),
     Key(
+        "dev",
+        "actor_vars",
+        kinds.BOOLEAN,
+        "false",
+        "",
+        "Whether actors see `[vars]` and `os.environ` too, which the platform keeps from them.",
+        "true",
+    ),
+    Key(
+        f"functions.{ANY_NAME}",
+        "config",
+        kinds.STRING,
+        None,
+        "",
+        "The configuration of a further function, or its folder, from the project's folder.",
+        '"../billing/telnyx.toml"',
+    ),
+    Key(
         SECRET_TABLE,
         ANY_NAME,
         kinds.STRING,
@@ -212,7 +232,7 @@ KEYS: tuple[Key, ...] = (
         kinds.STRING,
         None,
         "",
-        "A plain value on `env`.",
+        "A plain value on `env` and in `os.environ` of the function; actors do not see it.",
         '"hello"',
     ),
     Key(
@@ -221,7 +241,7 @@ KEYS: tuple[Key, ...] = (
         kinds.URL,
         None,
         "",
-        f"Where requests through `env.NAME.fetch` are sent; {_UNSERVED}.",
+        "Where requests through `env.NAME.fetch` are sent, with their own path behind it.",
         '"http://127.0.0.1:9000"',
     ),
     Key(
@@ -230,7 +250,7 @@ KEYS: tuple[Key, ...] = (
         kinds.whole(200, 599),
         "200",
         "",
-        f"The status of a fixed answer, in place of `url`; {_UNSERVED}.",
+        "The status of a fixed answer, in place of `url`; a list of answers is given in turn.",
         "200",
     ),
     Key(
@@ -239,7 +259,7 @@ KEYS: tuple[Key, ...] = (
         kinds.HEADERS,
         "{}",
         "",
-        f"The headers of the fixed answer; {_UNSERVED}.",
+        "The headers of the fixed answer.",
         '{ x-from = "edgeemu" }',
     ),
     Key(
@@ -248,7 +268,7 @@ KEYS: tuple[Key, ...] = (
         kinds.STRING,
         '""',
         "",
-        f"The text of the fixed answer; {_UNSERVED}.",
+        "The text of the fixed answer.",
         '"ok"',
     ),
     Key(
@@ -257,8 +277,53 @@ KEYS: tuple[Key, ...] = (
         kinds.JSON,
         None,
         "",
-        f"A value to be answered as JSON, in place of `body`; {_UNSERVED}.",
+        "A value to be answered as JSON, in place of `body`.",
         "{ paid = true }",
+    ),
+    Key(
+        f"storage.kv.{ANY_NAME}",
+        "id",
+        kinds.STRING,
+        None,
+        "",
+        "The KV namespace behind `env.NAME`: bindings with one id share it; without it, the name.",
+        '"0f8fad5b-d9cb-469f-a165-70867728950e"',
+    ),
+    Key(
+        "ratelimits",
+        "name",
+        kinds.STRING,
+        None,
+        "",
+        "The handle: `env.PER_USER.limit(key=...)` for `per-user`.",
+        '"per-user"',
+    ),
+    Key(
+        "ratelimits",
+        "limit",
+        kinds.whole(1, 1_000_000_000),
+        None,
+        "",
+        "How often a key may pass within a period.",
+        "10",
+    ),
+    Key(
+        "ratelimits",
+        "period",
+        kinds.whole(1, 31_536_000),
+        None,
+        "virtual seconds",
+        "How long a period lasts; it begins with a key's first use after the one before.",
+        "60",
+    ),
+    Key(
+        "ratelimits",
+        "namespace_id",
+        kinds.STRING,
+        None,
+        "",
+        "Limits with one id count together; without it, each one counts alone.",
+        '"1001"',
     ),
     _limit(
         "io_wait_ms",

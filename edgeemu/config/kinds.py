@@ -172,7 +172,14 @@ def _read_json(given: Any) -> Any:
     return given
 
 
+def _read_boolean(given: Any) -> bool:
+    if isinstance(given, bool):
+        return given
+    raise RefusedError
+
+
 STRING = text("a string")
+BOOLEAN = Kind("true or false", _read_boolean)
 NAME = text(f"a string of {PROJECT_NAME_WORDS}", PROJECT_NAME)
 HOST = text("a host name or an IP address", re.compile(r"[A-Za-z0-9._:%-]+"))
 URL = text("an http:// or https:// address", re.compile(r"https?://[^\s/]\S*"))

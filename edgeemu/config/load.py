@@ -1,12 +1,13 @@
 """From a folder to a `Config`: which file counts, and what wins over what."""
 
 import copy
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from edgeemu.config import telnyx
-from edgeemu.config.build import Sources, build_config
+from edgeemu.config.build import Sources, build_config, name_of_folder
 from edgeemu.config.files import (
     OWN_FILE,
     exists,
@@ -16,6 +17,7 @@ from edgeemu.config.files import (
     read_text,
 )
 from edgeemu.config.keys import ANY_NAME, LIST_TABLES, TABLES, join
+from edgeemu.config.kinds import PROJECT_NAME, PROJECT_NAME_WORDS
 from edgeemu.config.model import Config
 from edgeemu.config.places import Places, ValuePath, find_lines, written
 from edgeemu.config.tables import read_document
@@ -24,7 +26,10 @@ from edgeemu.errors import Code, EdgeemuError
 WRANGLER_FILES = ("wrangler.toml", "wrangler.json", "wrangler.jsonc")
 """Configurations of the Cloudflare profile, which is not there yet."""
 
-FILES = (OWN_FILE, telnyx.FILE, *WRANGLER_FILES)
+CLASSIC_FILE = "func.toml"
+"""The manifest of the platform's older kind of project, which cannot declare actors."""
+
+FILES = (OWN_FILE, telnyx.FILE, *WRANGLER_FILES, CLASSIC_FILE)
 """The files that make a folder a project; an earlier one wins over a later one."""
 
 
@@ -70,29 +75,128 @@ def load_config(root: Path, *, overrides: Mapping[str, Any] | None = None) -> Co
         raise _no_project(
             f"`{root}` is not a project", f"it holds neither {OWN_FILE} nor {telnyx.FILE}"
         )
-    if source.name in WRANGLER_FILES:
-        raise EdgeemuError(
-            Code.CONFIG_UNSUPPORTED,
-            what=f"{source.name} cannot be read yet",
-            why=f"{source} is a configuration for the profile `cloudflare`, which this version "
-            "does not have; it has `telnyx`",
-            fix=f'write an {OWN_FILE} beside it, with platform = "telnyx" and a Python `main`',
-        )
+    return _load(source, source.name, overrides or {})
+
+
+def _load(
+    source: Path, shown: str, overrides: Mapping[str, Any], primary: Path | None = None
+) -> Config:
+    """The configuration in one file.
+
+    Args:
+        source: the file.
+        shown: its name in messages.
+        overrides: values by key.
+        primary: the root of the primary function, where this is a further one.
+    """
+    if source.name in WRANGLER_FILES or source.name == CLASSIC_FILE:
+        raise _unsupported_file(source, shown)
+    root = source.parent
     text = read_text(source)
     document = parse_toml(text, source)
     lines = find_lines(text)
-    env = read_env_files(root)
+    env_file = read_env_files(root)
+    env = env_file
     manifest = telnyx.Manifest(document=document)
     names_in_file: dict[ValuePath, ValuePath] = {}
     if source.name == telnyx.FILE:
-        manifest = telnyx.read_manifest(document, Places(source.name, lines))
+        manifest = telnyx.read_manifest(document, Places(shown, lines))
         env = {handle: env[name] for handle, name in manifest.secrets.items() if name in env}
         names_in_file = telnyx.NAMES_IN_FILE
-    document, overridden = _with_overrides(manifest.document, overrides or {})
-    places = Places(source.name, lines, overridden, names_in_file)
+    document, overridden = _with_overrides(manifest.document, overrides)
+    places = Places(shown, lines, overridden, names_in_file)
     values = read_document(document, places)
-    sources = Sources(root, source, places, env, manifest.bindings, manifest.warnings)
+    warnings = manifest.warnings
+    functions: dict[str, Config] = {}
+    if primary is None:
+        own_name = values.get("name") or name_of_folder(root)
+        functions = _load_functions(values.get("functions", {}), own_name, root, places)
+    else:
+        warnings += _unheard(values, places)
+    sources = Sources(
+        root=root,
+        source=source,
+        places=places,
+        env=env,
+        env_file=env_file,
+        bindings=manifest.bindings,
+        unsupported=manifest.unsupported,
+        functions=functions,
+        warnings=warnings,
+    )
     return build_config(values, sources)
+
+
+def _load_functions(
+    given: Mapping[str, Mapping[str, str]], own_name: str, root: Path, places: Places
+) -> dict[str, Config]:
+    """The further functions, each from its own file (spec/telnyx-actors.md section 4.1)."""
+    functions: dict[str, Config] = {}
+    for name, entry in given.items():
+        here: ValuePath = ("functions", name)
+        if "config" not in entry:
+            raise places.missing_error(here, "config", example='"../billing/telnyx.toml"')
+        if name == own_name or not PROJECT_NAME.fullmatch(name):
+            taken = "the primary function has this name" if name == own_name else ""
+            raise places.value_error(
+                here,
+                name,
+                why=taken or f"the name of a function, as part of a URL, is {PROJECT_NAME_WORDS}",
+                fix="choose another name for the table",
+            )
+        source = _source_of(entry["config"], (*here, "config"), root, places)
+        functions[name] = _load(source, os.path.relpath(source, root), {}, root)
+    return functions
+
+
+def _source_of(given: str, path: ValuePath, root: Path, places: Places) -> Path:
+    """The configuration that a function names: a file, or the one in a folder."""
+    target = normal_path(root / given)
+    if target.is_dir():
+        found = next((target / name for name in FILES if exists(target / name)), None)
+        problem = f"{target} holds neither {OWN_FILE} nor {telnyx.FILE}"
+    else:
+        found = target if target.is_file() and target.name in FILES else None
+        problem = f"there is no {OWN_FILE} or {telnyx.FILE} at {target}"
+    if found is not None and found.parent == root:
+        found, problem = None, "it is the folder of the primary function"
+    if found is None:
+        raise places.value_error(
+            path,
+            given,
+            why=problem,
+            fix=f"name the {OWN_FILE} or {telnyx.FILE} of the function, by its path from {root}",
+        )
+    return found
+
+
+_PRIMARY_ONLY = ("clock", "dev", "limits", "seed", "functions")
+
+
+def _unheard(values: Mapping[str, Any], places: Places) -> list[str]:
+    """What the file of a further function sets in vain."""
+    return [
+        f"{places.where((key,))}: `{key}` counts in the primary function only, so it is ignored"
+        for key in _PRIMARY_ONLY
+        if values.get(key) not in (None, {})
+    ]
+
+
+def _unsupported_file(source: Path, shown: str) -> EdgeemuError:
+    if source.name == CLASSIC_FILE:
+        return EdgeemuError(
+            Code.CONFIG_UNSUPPORTED,
+            what=f"{shown} is the manifest of a classic project",
+            why=f"{source}: a classic project cannot declare actors",
+            fix=f"write a {telnyx.FILE} or an {OWN_FILE} beside it, with `main` and [[actors]]",
+        )
+    return EdgeemuError(
+        Code.CONFIG_UNSUPPORTED,
+        what=f"{shown} cannot be read yet",
+        why=f"{source} is a configuration for the profile `cloudflare`, which this version "
+        "does not have; it has `telnyx`",
+        fix=f'write an {OWN_FILE} beside it, with platform = "telnyx" and a Python `main`',
+    )
 
 
 def _no_project(what: str, why: str) -> EdgeemuError:

@@ -66,11 +66,13 @@ class DevConfig:
         host: the address to bind.
         port: the port to bind; 0 lets the system choose.
         idle_eviction_ms: virtual idleness before an instance is dropped; None for never.
+        actor_vars: whether actors see the plain variables and `os.environ` as functions do.
     """
 
     host: str = HOST_DEFAULT
     port: int = PORT_DEFAULT
     idle_eviction_ms: int | None = IDLE_EVICTION_MS_DEFAULT
+    actor_vars: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +94,32 @@ class RespondConfig:
 
 @dataclass(frozen=True, slots=True)
 class ServiceConfig:
-    """One `[services.NAME]`: exactly one of `url` (forward to it) and `respond` (answer so)."""
+    """One `[services.NAME]`: exactly one of `url` (forward to it) and `respond` (answer so).
+
+    Attributes:
+        url: an address; its path, if it has one, goes before that of a request.
+        respond: the answers in turn, the last one again and again; empty where there is `url`.
+    """
 
     url: str | None = None
-    respond: RespondConfig | None = None
+    respond: tuple[RespondConfig, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimitConfig:
+    """One `[[ratelimits]]` block.
+
+    Attributes:
+        binding: the property of `env`: `name` in upper case, with `_` for `-`.
+        scope: limits of one scope count together: the `namespace_id`, or function and binding.
+        limit: how often a key may pass within a period.
+        period_s: virtual seconds.
+    """
+
+    binding: str
+    scope: str
+    limit: int
+    period_s: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +150,15 @@ class Config:
         clock: how the emulated time starts.
         dev: how `edgeemu dev` serves.
         secrets: what `env.SECRETS.get(handle)` answers, by handle.
-        vars: plain values on `env`, by name.
+        vars: plain values on `env` of the function, and in `os.environ`, by name.
+        environment: what `os.environ` shows the function beyond the machine's own: variables and
+            secrets.
         services: outside services, by the name of their binding.
+        kv: KV namespaces by the name of their binding: each is kept under its `id`, or the name.
+        ratelimits: the `[[ratelimits]]` blocks in order.
+        unsupported: bindings that nothing here serves, by name: how the file declares them.
+        functions: the further functions by name, each as it is configured itself; of their
+            clock, server, limits, platform and seed, nothing counts.
         limits: bounds.
         seed: of all randomness; None to have one drawn.
         warnings: what the user should be told, one sentence each, with the file and line.
@@ -145,7 +176,28 @@ class Config:
     dev: DevConfig
     secrets: Mapping[str, str] = field(repr=False)
     vars: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     services: Mapping[str, ServiceConfig]
+    kv: Mapping[str, str]
+    ratelimits: tuple[RateLimitConfig, ...]
+    unsupported: Mapping[str, str]
+    functions: Mapping[str, "Config"]
     limits: LimitsConfig
     seed: int | None
     warnings: tuple[str, ...]
+
+    @property
+    def all_functions(self) -> "dict[str, Config]":
+        """Every function on the emulator by name, the primary one first."""
+        return {self.name: self, **self.functions}
+
+    @property
+    def types_declared(self) -> list[str]:
+        """The actor types that this function declares, sorted."""
+        return sorted({actor.type for actor in self.actors})
+
+    @property
+    def types(self) -> list[str]:
+        """The actor types that any function declares, sorted."""
+        functions = self.all_functions.values()
+        return sorted({name for function in functions for name in function.types_declared})

@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from edgeemu.config.keys import ANY_NAME, KEYS_BY_PATH, LIST_TABLES, SECRET_TABLE, TABLES, Key, join
+from edgeemu.config.keys import (
+    ANY_NAME,
+    KEYS_BY_PATH,
+    LIST_TABLES,
+    ONE_OR_MANY_TABLES,
+    SECRET_TABLE,
+    TABLES,
+    Key,
+    join,
+)
 from edgeemu.config.kinds import RefusedError
 from edgeemu.config.places import Places, ValuePath, nearest, show
 from edgeemu.errors import Code, EdgeemuError
@@ -34,7 +43,7 @@ def _read_table(given: Any, table: str, path: ValuePath, places: Places) -> dict
             inner = join(table, ANY_NAME)
         if key := KEYS_BY_PATH.get(inner):
             result[name] = _read_key(key, value, here, places)
-        elif inner in LIST_TABLES:
+        elif inner in LIST_TABLES or (inner in ONE_OR_MANY_TABLES and isinstance(value, list)):
             result[name] = _read_list(value, inner, here, places)
         elif inner in TABLES:
             result[name] = _read_table(value, inner, here, places)

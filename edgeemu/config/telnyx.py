@@ -32,6 +32,7 @@ _KNOWN: dict[str, tuple[str, ...]] = {
     "telnyx": ("binding",),
     "storage": tuple(_STORES),
     "ratelimits": ("name", "limit", "period", "namespace_id"),
+    **{f"storage.{kind}": keys for kind, keys in _STORES.items()},
 }
 
 NAMES_IN_FILE: dict[ValuePath, ValuePath] = {("vars",): ("env_vars",)}
@@ -45,12 +46,14 @@ class Manifest:
     Attributes:
         document: in the shape of `edgeemu.toml`, unchecked.
         secrets: handle to the name that holds its value.
-        bindings: other names on `env`, each with the path that declares it.
+        unsupported: names on `env` that nothing here serves, each with its table.
+        bindings: those names, each with the path that declares it.
         warnings: one sentence each.
     """
 
     document: dict[str, Any] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
+    unsupported: dict[str, str] = field(default_factory=dict)
     bindings: list[tuple[str, ValuePath]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -91,33 +94,40 @@ def read_manifest(given: Mapping[str, Any], places: Places) -> Manifest:
 
 
 def _read_other_bindings(given: Mapping[str, Any], manifest: Manifest, places: Places) -> None:
-    """This notes the bindings that are not emulated yet: they take a name, and a warning."""
+    """KV namespaces and rate limits, and the bindings that nothing here serves."""
     if "telnyx" in given:
         client = _table(given["telnyx"], ("telnyx",), places)
         _warn_of_unknown(client, "telnyx", ("telnyx",), manifest, places)
         name = _name(client, "binding", ("telnyx",), places)
-        _warn_of_missing(name, "[telnyx]", ("telnyx",), manifest, places)
+        _take_unsupported(name, "[telnyx]", ("telnyx",), manifest, places)
     storage = _table(given.get("storage", {}), ("storage",), places)
     _warn_of_unknown(storage, "storage", ("storage",), manifest, places)
-    for kind in _STORES:
-        stores = _table(storage.get(kind, {}), ("storage", kind), places)
-        for name in stores:
+    for kind, keys in _STORES.items():
+        for name, store in _table(storage.get(kind, {}), ("storage", kind), places).items():
             here: ValuePath = ("storage", kind, name)
-            _warn_of_missing(name, f"[storage.{kind}.{name}]", here, manifest, places)
-    for index, limit in enumerate(_entries(given, "ratelimits", places)):
-        here = ("ratelimits", index)
-        _warn_of_unknown(limit, "ratelimits", here, manifest, places)
-        name = _name(limit, "name", here, places).upper().replace("-", "_")
-        _warn_of_missing(name, "[[ratelimits]]", here, manifest, places)
+            _warn_of_unknown(_table(store, here, places), f"storage.{kind}", here, manifest, places)
+            values = {key: _name(store, key, here, places) for key in keys}
+            if kind == "kv":
+                manifest.document.setdefault("storage", {}).setdefault("kv", {})[name] = values
+            else:
+                _take_unsupported(name, f"[storage.{kind}.{name}]", here, manifest, places)
+    limits = _entries(given, "ratelimits", places)
+    for index, limit in enumerate(limits):
+        _warn_of_unknown(limit, "ratelimits", ("ratelimits", index), manifest, places)
+    if limits:
+        manifest.document["ratelimits"] = [
+            {key: limit[key] for key in _KNOWN["ratelimits"] if key in limit} for limit in limits
+        ]
 
 
-def _warn_of_missing(
+def _take_unsupported(
     name: str, title: str, path: ValuePath, manifest: Manifest, places: Places
 ) -> None:
+    manifest.unsupported[name] = title
     manifest.bindings.append((name, path))
     manifest.warnings.append(
-        f"{places.where(path)}: `env.{name}` is MISSING here: edgeemu does not emulate {title} "
-        "yet, and code that uses it fails"
+        f"{places.where(path)}: edgeemu does not emulate {title}: `env.{name}` fails when it is "
+        "used (docs/differences.md)"
     )
 
 

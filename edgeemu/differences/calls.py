@@ -33,7 +33,10 @@ PROJECT = Chapter(
             "U4",
             "2.3",
             "plain variables inside an actor",
-            "`[vars]` and `[env_vars]` reach the function in front, not the actor",
+            "`[vars]` and `[env_vars]` reach the function, on `env` and in `os.environ`; in an "
+            "actor `os.environ` is empty, and reading a variable that is set elsewhere warns; a "
+            "module that is imported sees the function's variables",
+            "`[dev] actor_vars`",
         ),
         Choice(
             "U5",

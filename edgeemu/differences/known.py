@@ -24,12 +24,9 @@ MISSING: tuple[Missing, ...] = (
         (19,),
     ),
     Missing(
-        "services, KV namespaces, rate limits and other bindings",
-        "the warning `W_CONFIG`; the name is not bound",
-    ),
-    Missing(
-        "actors shared between several functions",
-        "each type is declared once, by one project",
+        "services, KV namespaces, rate limits, and the products behind `[telnyx]`, "
+        "`[storage.cloudstorage]` and `[storage.sqldb]`",
+        "the warning `W_CONFIG`; the name is bound and raises an error when it is used",
     ),
 )
 """What of the platform is not emulated; it fails loudly, at load or at first use."""

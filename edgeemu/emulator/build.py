@@ -8,11 +8,10 @@ from edgeemu.clock import ClockMode, ClockState, EmulatorClock, RealClock, Syste
 from edgeemu.config import Config
 from edgeemu.core.machine import Machine
 from edgeemu.core.profile import PROFILES
+from edgeemu.emulator.functions import make_project
 from edgeemu.emulator.position import META_POSITION
 from edgeemu.emulator.shell import Shell
-from edgeemu.engines.python.context import Namespace, Secrets
 from edgeemu.engines.python.engine import PythonEngine
-from edgeemu.engines.python.loader import ActorSource, ProjectLoader
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.limits import STATE_LOCK_WAIT_MS
 from edgeemu.rng import check_seed, draw_seed, stream
@@ -115,10 +114,8 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
     engine = PythonEngine(
         loop=loop,
         world=shell,
-        loader=make_loader(config),
+        project=make_project(config),
         profile=profile,
-        actor_env=actor_env(config),
-        front_env=front_env(config),
         watchdog_ms=config.limits.watchdog_ms,
     )
     shell.engine = engine
@@ -145,25 +142,6 @@ def _check_position(position: Any, folder: Path) -> None:
     )
     if not whole or position["mode"] not in list(ClockMode):
         raise damaged(folder / STATE_FILE, "it does not say where the clock was left")
-
-
-def make_loader(config: Config) -> ProjectLoader:
-    """The loader of a project's modules."""
-    sources = [ActorSource(actor.type, actor.module_path) for actor in config.actors]
-    return ProjectLoader(config.root, config.main_path, sources)
-
-
-def actor_env(config: Config) -> dict[str, Any]:
-    """What `self.env` binds in actors: no plain variables (spec/telnyx-actors.md section 2.3)."""
-    root = str(config.root.resolve())
-    bindings: dict[str, Any] = {each.binding: Namespace(each.type, root) for each in config.actors}
-    bindings["SECRETS"] = Secrets(config.secrets)
-    return bindings
-
-
-def front_env(config: Config) -> dict[str, Any]:
-    """What `env` binds in the function in front."""
-    return {**config.vars, **actor_env(config)}
 
 
 def _choose_seed(config: Config, options: Options, store: Store) -> int:

@@ -10,9 +10,10 @@ from edgeemu.core.events import CodeReplaced, EvictRequested, Outcome
 from edgeemu.core.journal import Entry, Kind, Recorded
 from edgeemu.emulator import problems, views
 from edgeemu.emulator.alarms import AlarmControl
-from edgeemu.emulator.build import Options, Parts, actor_env, build, front_env, make_loader
+from edgeemu.emulator.build import Options, Parts, build
 from edgeemu.emulator.clockwork import ClockControl
 from edgeemu.emulator.front import run_front
+from edgeemu.emulator.functions import make_project
 from edgeemu.emulator.mover import Mover
 from edgeemu.emulator.paging import read_journal, whole
 from edgeemu.emulator.storage import StorageControl
@@ -40,7 +41,7 @@ class Emulator:
         self.seed = parts.seed
         self.notices = parts.notices
         self._shell = parts.shell
-        self._declared = frozenset(actor.type for actor in parts.config.actors)
+        self._declared = frozenset(parts.config.types)
         self._mover = Mover(
             parts.shell,
             parts.engine,
@@ -96,11 +97,15 @@ class Emulator:
 
     def _warn_of_config(self) -> None:
         """Tell once what the configuration asks for in vain; not with every command."""
-        for warning in self.config.warnings:
-            self._shell.notices.warn("W_CONFIG", warning, None)
-        for name in self.config.services:
-            gap = f"the service `{name}` is not emulated in this version: env.{name} is not bound"
-            self._shell.notices.warn("W_CONFIG", gap, None)
+        for function in self.config.all_functions.values():
+            unserved = [*function.services, *function.kv]
+            unserved += [limit.binding for limit in function.ratelimits]
+            gaps = [
+                f"`env.{name}` is not emulated in this version and fails when it is used"
+                for name in unserved
+            ]
+            for warning in (*function.warnings, *gaps):
+                self._shell.notices.warn("W_CONFIG", warning, None)
 
     def load(self) -> None:
         """Load the project's code, for an emulator that was opened without it.
@@ -182,8 +187,8 @@ class Emulator:
 
     @property
     def types(self) -> list[str]:
-        """The actor types that the project declares, sorted."""
-        return sorted(actor.type for actor in self.config.actors)
+        """The actor types that any function declares, sorted."""
+        return self.config.types
 
     def address(self, text: str) -> InstanceId:
         """Read `Type/name`.
@@ -220,6 +225,7 @@ class Emulator:
         self,
         request: PlainRequest,
         *,
+        function: str | None = None,
         cause: str = "cli",
         on_failure: Callable[[EdgeemuError], None] = lambda error: None,
     ) -> PlainResponse:
@@ -227,12 +233,25 @@ class Emulator:
 
         Args:
             request: whole, with a full URL.
+            function: which one; None for the primary one.
             cause: for the journal.
             on_failure: called with the error that the response hides.
+
+        Raises:
+            EdgeemuError: `E_FUNCTION_UNKNOWN`, `E_FROZEN_WAIT`.
         """
-        reply = await self._turns.wait_reply(
-            run_front(self._shell, self._parts.engine, request, cause)
+        if function is not None and function not in self.config.all_functions:
+            raise problems.unknown_function(function, [*self.config.all_functions])
+        primary = self.config.name
+        run = run_front(
+            self._shell,
+            self._parts.engine,
+            request,
+            function=function or primary,
+            primary=primary,
+            cause=cause,
         )
+        reply = await self._turns.wait_reply(run)
         if isinstance(reply.answer, PlainResponse):
             return reply.answer
         failed = self._turns.take_failed_assertion()
@@ -244,6 +263,22 @@ class Emulator:
             on_failure(problems.front_failed(reply.ending.failure, status=status))
         headers = (("content-type", "text/plain;charset=UTF-8"),)
         return PlainResponse(status, headers, text.encode())
+
+    def list_functions(self) -> list[dict[str, Any]]:
+        """Every function, the primary one first: its name, and the types that it owns or reaches.
+
+        `owns` is empty for code that was not loaded: only the code says which class is whose.
+        """
+        owners = self._parts.engine.owners()
+        return [
+            {
+                "name": name,
+                "config": str(function.source),
+                "owns": [kind for kind in function.types_declared if owners.get(kind) == name],
+                "declares": function.types_declared,
+            }
+            for name, function in self.config.all_functions.items()
+        ]
 
     async def run_present(self) -> None:
         """Run everything that is due now, without moving the clock."""
@@ -405,17 +440,16 @@ class Emulator:
         engine = self._parts.engine
         try:
             if config is not None:
-                engine.replace_project(make_loader(config), actor_env(config), front_env(config))
+                engine.replace_project(make_project(config))
             engine.load()
         except EdgeemuError as error:
             if config is not None:
-                old = self.config
-                engine.replace_project(make_loader(old), actor_env(old), front_env(old))
+                engine.replace_project(make_project(self.config))
             self.reload_failed(error, files)
             raise
         if config is not None:
             self.config = config
-            self._declared = frozenset(actor.type for actor in config.actors)
+            self._declared = frozenset(config.types)
             self._mover.poke()
             self._shell.machine.reconfigure(
                 lateness_ms=config.clock.alarm_lateness_ms,

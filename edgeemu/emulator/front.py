@@ -14,10 +14,20 @@ from edgeemu.engines.port import Engine, PlainRequest, Result, Work
 class _FrontRun:
     """One run of the function in front, from its start to its entry in the journal."""
 
-    def __init__(self, shell: Shell, engine: Engine, request: PlainRequest, cause: str) -> None:
+    def __init__(
+        self,
+        shell: Shell,
+        engine: Engine,
+        request: PlainRequest,
+        function: str,
+        primary: str,
+        cause: str,
+    ) -> None:
         self._shell = shell
         self._engine = engine
         self._request = request
+        self._function = function
+        self._primary = primary
         self._cause = cause
         self._turn_id = shell.machine.take_turn_id()
         self._host = TurnHost(shell.around, None, self._turn_id)
@@ -25,7 +35,7 @@ class _FrontRun:
         self.future: Future[TurnReply] = Future(loop=shell.loop)
         over_at_ms = self._started_at_ms + shell.machine.profile.front_timeout_ms
         self._budget = shell.timers.add(over_at_ms, self._over_budget)
-        engine.start(self._host, Work(None, request=request), self._done)
+        engine.start(self._host, Work(None, request=request, function=function), self._done)
 
     def _done(self, result: Result) -> None:
         self._shell.note_assertion(result.error)
@@ -52,6 +62,8 @@ class _FrontRun:
             "real_took_us": self._engine.took_ns(self._turn_id) // 1_000,
             "method": f"{self._request.method} {self._request.url}",
         }
+        if self._function != self._primary:
+            data["function"] = self._function
         failure = ending.failure
         if failure is not None:
             data["error"] = {
@@ -66,7 +78,10 @@ class _FrontRun:
 
 
 def run_front(
-    shell: Shell, engine: Engine, request: PlainRequest, cause: str
+    shell: Shell, engine: Engine, request: PlainRequest, *, function: str, primary: str, cause: str
 ) -> "Future[TurnReply]":
-    """Run the function in front; its budget is virtual time, as that of a turn."""
-    return _FrontRun(shell, engine, request, cause).future
+    """Run a function in front; its budget is virtual time, as that of a turn.
+
+    The journal names the function where it is not the primary one.
+    """
+    return _FrontRun(shell, engine, request, function, primary, cause).future

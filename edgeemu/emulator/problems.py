@@ -1,5 +1,7 @@
 """The errors of the facade, each made in one place so that every skin says the same."""
 
+from collections.abc import Sequence
+
 from edgeemu.core.events import Failure
 from edgeemu.engines.port import Waiting
 from edgeemu.errors import Code, EdgeemuError
@@ -252,4 +254,14 @@ def busy(instance: InstanceId, waiting: Waiting | None, now_ms: int) -> EdgeemuE
         what=f"{instance} is in the middle of a turn that waits{where} for time to pass",
         why=f"the clock is frozen at {format_instant(now_ms)}, and a change waits for its turn",
         fix="advance the clock first, or drop the turn with `edgeemu evict --crash`",
+    )
+
+
+def unknown_function(name: str, known: Sequence[str]) -> EdgeemuError:
+    """A request to a function that the configuration does not declare."""
+    return EdgeemuError(
+        Code.FUNCTION_UNKNOWN,
+        what=f"there is no function `{name}`",
+        why=f"the configuration declares: {', '.join(known)}",
+        fix=f"write one of these, or declare it with [functions.{name}] and its `config`",
     )

@@ -52,6 +52,7 @@ class Work:
         args: for a call: the encoded list of arguments.
         request: for a fetch and for the function in front.
         retry_count: for an alarm.
+        function: for the function in front: which one.
     """
 
     kind: TurnKind | None
@@ -59,6 +60,7 @@ class Work:
     args: bytes = b"[]"
     request: PlainRequest | None = None
     retry_count: int = 0
+    function: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,7 @@ class EdgeemuFixture:
         headers: Mapping[str, str] | None = None,
         json: Any = None,
         body: str | bytes | None = None,
+        function: str | None = None,
     ) -> FetchedResponse:
         """Send one request through the function in front.
 
@@ -127,12 +128,16 @@ class EdgeemuFixture:
             headers: by name.
             json: a value to send as JSON, in place of `body`.
             body: text or bytes.
+            function: which one, where there are several; None for the primary one.
 
         Raises:
-            EdgeemuError: `E_FROZEN_WAIT` if it waits for time to pass, `E_USAGE` for two bodies.
+            EdgeemuError: `E_FROZEN_WAIT` if it waits for time to pass, `E_USAGE` for two bodies,
+                `E_FUNCTION_UNKNOWN`.
         """
         request = _plain_request(method, path, headers, json, body)
-        answer = self.run(lambda: self.emulator.fetch(request, cause=CAUSE), present=True)
+        answer = self.run(
+            lambda: self.emulator.fetch(request, function=function, cause=CAUSE), present=True
+        )
         return FetchedResponse(answer.status, answer.headers, answer.body)
 
     def fail(

@@ -150,8 +150,7 @@ storm_count = 10
     assert config.secrets == {"KEY": "from the file"}
     assert config.vars == {"GREETING": "hello"}
     assert config.services["PAYMENTS"].url == "http://127.0.0.1:9000"
-    respond = config.services["MAIL"].respond
-    assert respond is not None
+    (respond,) = config.services["MAIL"].respond
     assert (respond.status, respond.headers) == (202, {"x-from": "test"})
     assert respond.json == {"sent": [1, 2.5, True]}
     assert config.limits.storm_count == 10
@@ -572,10 +571,9 @@ def test_own_file_wins_over_the_manifest(root: Path) -> None:
         ("type_ = 1", "telnyx.toml line 5: unknown key `type_` is ignored; did you mean `type`?"),
         ("[clock]\nrate = 2", "unknown key `clock` is ignored; settings of edgeemu itself stand"),
         ("[secret]", "unknown key `secret` is ignored; did you mean `secrets`?"),
-        ('[telnyx]\nbinding = "TEL"', "line 5: `env.TEL` is MISSING here: edgeemu does not"),
-        ('[storage.kv.CACHE]\nid = "x"', "`env.CACHE` is MISSING here"),
-        ('[storage.sqldb.DB]\nid = "x"', "[storage.sqldb.DB] yet"),
-        ('[[ratelimits]]\nname = "per-user"\nlimit = 1\nperiod = 1', "`env.PER_USER` is MISSING"),
+        ('[telnyx]\nbinding = "TEL"', "line 5: edgeemu does not emulate [telnyx]: `env.TEL` fails"),
+        ('[storage.sqldb.DB]\nid = "x"', "does not emulate [storage.sqldb.DB]"),
+        ('[storage.kv.A_B]\nid = "x"\nttl = 5', "line 7: unknown key `ttl` is ignored"),
         ("[storage.tape.X]", "unknown key `tape` is ignored"),
         ('[env_vars]\nA = "x"', "line 6: the variable `A` is shadowed"),
     ],
@@ -597,6 +595,18 @@ def test_manifest_says_what_is_not_done(root: Path, text: str, warning: str) -> 
         ('[telnyx]\nbinding = "A"', "`telnyx`", "line 3 uses this name"),
         ('[storage]\nkv = "A"', '`"A"` cannot be `storage.kv`', "is a table"),
         ("[[ratelimits]]\nname = 5", "`5` cannot be `ratelimits[0].name`", "a string"),
+        ('[[ratelimits]]\nname = "a"\nlimit = 1', "`ratelimits[0].period` is missing", "line 5"),
+        ('[[ratelimits]]\nname = "a"\nlimit = 0\nperiod = 1', "`ratelimits[0].limit`", "line 7"),
+        ('[[ratelimits]]\nname = "a"\nlimit = 1\nperiod = 1', "ratelimits[0].name", "line 3 uses"),
+        ('[[ratelimits]]\nname = "a b"\nlimit = 1\nperiod = 1', '"A B"', "identifier"),
+        ('[storage.kv.A]\nid = "x"', "`storage.kv.A`", "line 3 uses this name"),
+        ('[storage.kv."a-b"]\nid = "x"', "`storage.kv.a-b`", "identifier"),
+        ("[storage.kv.CACHE]", "`storage.kv.CACHE.id` is missing", "line 5"),
+        (
+            '[storage.cloudstorage.FILES]\nbucket_name = "b"',
+            "`storage.cloudstorage.FILES.region` is missing",
+            "line 5",
+        ),
     ],
 )
 def test_manifest_that_will_not_do(root: Path, text: str, what: str, why: str) -> None:
@@ -604,6 +614,118 @@ def test_manifest_that_will_not_do(root: Path, text: str, what: str, why: str) -
     assert error.code.text == "E_CONFIG_VALUE"
     assert what in error.what
     assert why in error.why
+
+
+def test_stores_and_limits_of_the_manifest_are_read(root: Path) -> None:
+    """spec/telnyx-actors.md section 2.2: several bindings of each kind."""
+    config = load(
+        root,
+        MAIN
+        + ACTOR
+        + """\
+[storage.kv.CACHE]
+id = "one"
+[storage.cloudstorage.FILES]
+bucket_name = "b"
+region = "us-east-1"
+[[ratelimits]]
+name = "per-user"
+limit = 5
+period = 60
+[[ratelimits]]
+name = "all"
+limit = 100
+period = 1
+namespace_id = "7"
+""",
+        "telnyx.toml",
+    )
+    assert config.kv == {"CACHE": "one"}
+    first, second = config.ratelimits
+    assert (first.binding, first.scope) == ("PER_USER", "shop/PER_USER")
+    assert (first.limit, first.period_s) == (5, 60)
+    assert (second.binding, second.scope) == ("ALL", "7")
+    assert config.unsupported == {"FILES": "[storage.cloudstorage.FILES]"}
+
+
+def test_answers_in_turn(root: Path) -> None:
+    text = "[services.MAIL]\nrespond = [{ status = 500 }, { json = { sent = true } }]"
+    config = load(root, MAIN + text)
+    assert [answer.status for answer in config.services["MAIL"].respond] == [500, 200]
+    error = failure(root, f"{MAIN}[services.MAIL]\nrespond = [{{ state = 500 }}]")
+    assert "unknown key `state`" in error.what
+    error = failure(root, f"{MAIN}[services.MAIL]\nrespond = []")
+    assert "`services.MAIL.respond`" in error.what
+
+
+# --- several functions --------------------------------------------------------------------------
+
+BILLING = '[functions.billing]\nconfig = "../billing/telnyx.toml"\n'
+
+
+@pytest.fixture
+def billing(root: Path) -> Path:
+    folder = root.parent / "billing"
+    folder.mkdir()
+    (folder / "main.py").touch()
+    (folder / "telnyx.toml").write_text('name = "bills"\nmain = "main.py"\n' + ACTOR)
+    return folder
+
+
+@pytest.mark.parametrize("given", ["../billing/telnyx.toml", "../billing"])
+def test_function_is_read_from_its_own_file(root: Path, billing: Path, given: str) -> None:
+    (billing / ".env").write_text("KEY=1\n")
+    config = load(root, f'{MAIN}[functions.billing]\nconfig = "{given}"')
+    function = config.functions["billing"]
+    assert (function.root, function.main_path) == (billing, billing / "main.py")
+    assert function.environment == {"KEY": "1"}
+    assert list(config.all_functions) == ["shop", "billing"]
+    assert (config.types, config.types_declared) == (["A"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "why"),
+    [
+        ("[functions.billing]", "`functions.billing.config` is missing", "line 2"),
+        (BILLING.replace("billing]", "shop]"), '"shop"', "the primary function has this name"),
+        (BILLING.replace("billing]", "-x]"), '"-x"', "part of a URL"),
+        ('[functions.b]\nconfig = "../none.toml"', '"../none.toml"', "there is no"),
+        ('[functions.b]\nconfig = "."', '"."', "folder of the primary function"),
+        ('[functions.b]\nconfig = "src"', '"src"', "holds neither"),
+    ],
+)
+def test_function_that_will_not_do(
+    root: Path, billing: Path, text: str, what: str, why: str
+) -> None:
+    error = failure(root, MAIN + text)
+    assert error.code.text == "E_CONFIG_VALUE"
+    assert what in error.what
+    assert why in error.why
+
+
+def test_errors_of_a_function_name_its_file(root: Path, billing: Path) -> None:
+    (billing / "telnyx.toml").write_text('main = "main.py"\n[env_vars]\nPORT = 80\n')
+    error = failure(root, MAIN + BILLING)
+    assert "../billing/telnyx.toml line 3" in error.why.replace("\\", "/")
+
+
+def test_function_cannot_set_what_is_of_the_emulator(root: Path, billing: Path) -> None:
+    (billing / "edgeemu.toml").write_text(
+        'main = "main.py"\nseed = 5\n[clock]\nmode = "frozen"\n[dev]\nport = 1\n' + ACTOR
+    )
+    function = load(root, f'{MAIN}[functions.b]\nconfig = "../billing"').functions["b"]
+    ignored = [warning for warning in function.warnings if "is ignored" in warning]
+    assert [re.findall("`(.*?)`", warning)[0] for warning in ignored] == ["clock", "dev", "seed"]
+
+
+def test_classic_project_is_refused(root: Path) -> None:
+    """spec/telnyx-actors.md section 2.1."""
+    (root / "func.toml").touch()
+    assert find_project(root / "src") == root
+    with pytest.raises(EdgeemuError) as caught:
+        load_config(root)
+    assert caught.value.code.text == "E_CONFIG_UNSUPPORTED"
+    assert "cannot declare actors" in caught.value.why
 
 
 # --- the table of keys and the reference file ---------------------------------------------------
@@ -676,8 +798,12 @@ def test_reference_file_explains_every_key(key: Any) -> None:
 def test_reference_file_loads_with_every_line_in_force(root: Path) -> None:
     text = re.sub(r"^# (?=\[|\w+ = )", "", REFERENCE, flags=re.M)
     text = re.sub(r'"templates/.*"', '"src/main.py"', text)
+    (root.parent / "billing").mkdir()
+    (root.parent / "billing/main.py").touch()
+    (root.parent / "billing/telnyx.toml").write_text('main = "main.py"\n' + ACTOR)
     config = load(root, text)
     assert config.clock.mode is ClockMode.REAL
+    assert (set(config.kv), set(config.functions)) == ({"CACHE"}, {"BILLING"})
     assert set(config.services) == {"PAYMENTS", "MAIL"}
     assert config.warnings == ()
 

@@ -1,9 +1,10 @@
 """The Python engine: makes objects, runs their methods as tasks, and tells how each ended."""
 
 import inspect
+import os
 import re
 from asyncio import Future, Task
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from edgeemu.codec import decode, encode
@@ -24,9 +25,10 @@ from edgeemu.engines.python.dispatch import (
     invoke,
     missing_handler_text,
 )
+from edgeemu.engines.python.environ import ScopedEnviron, Shown
 from edgeemu.engines.python.failures import failure_of, place_in
-from edgeemu.engines.python.loader import LoadedCode, ProjectLoader
 from edgeemu.engines.python.loop import EmulatorLoop, Steps, World
+from edgeemu.engines.python.project import LoadedProject, OwnedClass, Project
 from edgeemu.engines.python.reading import begins_at, lost_field
 from edgeemu.engines.python.scope import Scope, is_project_file, relative_file
 from edgeemu.engines.python.watchdog import HangInterrupt
@@ -49,10 +51,8 @@ class PythonEngine:
     Args:
         loop: the loop on which everything runs.
         world: clock and timers of the emulator.
-        loader: of the project's modules.
+        project: the code of all functions.
         profile: the platform's rules.
-        actor_env: what `self.env` binds in actors.
-        front_env: what `env` binds in the function in front.
         watchdog_ms: real ms that one step may take; 0 for no watchdog.
     """
 
@@ -61,56 +61,61 @@ class PythonEngine:
         *,
         loop: EmulatorLoop,
         world: World,
-        loader: ProjectLoader,
+        project: Project,
         profile: Profile,
-        actor_env: Mapping[str, Any],
-        front_env: Mapping[str, Any],
         watchdog_ms: int,
     ) -> None:
         self._loop = loop
-        self._loader = loader
+        self._world = world
+        self._project = project
         self._profile = profile
-        self._actor_env = actor_env
-        self._front_env = front_env
-        self._steps = Steps(world, watchdog_ms, loader.root)
-        loop.attach(world, self._steps, loader.root)
-        self._loaded: LoadedCode | None = None
-        self._code: LoadedCode | None = None
+        self._steps = Steps(world, watchdog_ms, project.root)
+        loop.attach(world, self._steps, project.root)
+        self._environ = ScopedEnviron(os.environ, project.root)
+        self._environ.install()
+        self._loaded: LoadedProject | None = None
+        self._code: LoadedProject | None = None
         self._dispatch = Dispatch(profile)
         self._objects: dict[InstanceId, Any] = {}
         self._scopes: dict[int, Scope] = {}
-        self._storage = ActorStorage(profile, loader.root)
+        self._storage = ActorStorage(profile, project.root)
 
     # --- code ------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Load the project's source beside what runs."""
         with self._steps.importing():
-            self._loaded = self._loader.load()
+            self._loaded = self._project.load(self._environ)
 
     def swap(self) -> None:
         """Let everything that starts from now on use what was loaded last."""
         if self._loaded is not None:
             self._code, self._loaded = self._loaded, None
             self._dispatch.forget()
-            self._loader.publish(self._code)
+            self._project.publish(self._code)
 
-    def replace_project(
-        self, loader: ProjectLoader, actor_env: Mapping[str, Any], front_env: Mapping[str, Any]
-    ) -> None:
+    def owners(self) -> dict[str, str]:
+        """The function that owns each actor type; empty while no code is loaded."""
+        if self._code is None:
+            return {}
+        return {name: owned.function for name, owned in self._code.classes.items()}
+
+    def replace_project(self, project: Project) -> None:
         """Load from a changed configuration from now on; what runs still finds its modules."""
-        self._loader.withdraw()
-        self._loader = loader
+        self._project.withdraw()
+        self._project = project
+        self._steps.root = project.root
+        self._loop.attach(self._world, self._steps, project.root)
+        self._environ.root = project.root
+        self._storage = ActorStorage(self._profile, project.root)
         if self._code is not None:
-            loader.publish(self._code)
-        self._actor_env = actor_env
-        self._front_env = front_env
+            project.publish(self._code)
 
     # --- turns -----------------------------------------------------------------------------
 
     def start(self, host: Host, work: Work, done: Callable[[Result], None]) -> None:
         """Start a turn; `done` is called once, outside of every step."""
-        scope = Scope(host)
+        scope = Scope(host, self._environ_of(host.instance, work))
         self._scopes[host.turn_id] = scope
         if work.kind is TurnKind.INIT:
             self._start_init(scope, host, done)
@@ -193,7 +198,8 @@ class PythonEngine:
         for turn_id in list(self._scopes):
             self.stop(turn_id)
         self._objects.clear()
-        self._loader.withdraw()
+        self._project.withdraw()
+        self._environ.remove()
         self._steps.close()
 
     def took_ns(self, turn_id: int) -> int:
@@ -203,7 +209,7 @@ class PythonEngine:
 
     def begins_at(self, instance: InstanceId, method: str) -> str | None:
         """The `file:line` where a method of an instance in memory begins."""
-        return begins_at(self._objects.get(instance), method, self._loader.root)
+        return begins_at(self._objects.get(instance), method, self._project.root)
 
     def _sweep(self, scope: Scope) -> None:
         """Forget a turn whose last task has ended."""
@@ -218,14 +224,27 @@ class PythonEngine:
         for task in failed:
             error = task.exception() if task._log_traceback else None
             if error is not None:  # Nobody asked how the task ended, so nobody knows yet.
-                scope.host.task_failed(failure_of(scope, error, self._loader.root), error)
+                scope.host.task_failed(failure_of(scope, error, self._project.root), error)
 
     def _class_of(self, instance: InstanceId) -> type[Any]:
+        return self._owned(instance).made
+
+    def _owned(self, instance: InstanceId) -> OwnedClass:
         if self._code is None:
             raise ActorError("no code is loaded")
-        if instance.type not in self._code.classes:
+        found = self._code.classes.get(instance.type)
+        if found is None:
             raise ActorError(f"the project declares no actor type {instance.type} any more")
-        return self._code.classes[instance.type]
+        return found
+
+    def _environ_of(self, instance: InstanceId | None, work: Work) -> Shown | None:
+        """What `os.environ` shows the code of a turn."""
+        if self._code is None:
+            return None
+        if instance is None:
+            return self._code.fronts[work.function].environ
+        owned = self._code.classes.get(instance.type)
+        return None if owned is None else owned.environ
 
     async def _closed(self, host: Host, turn: Coroutine[Any, Any, Answer]) -> Answer:
         """A turn whose storage closes as it ends: no task slips a write in before the commit."""
@@ -270,8 +289,9 @@ class PythonEngine:
             raise ActorError("an activation needs an instance")
         scope.in_constructor = True
         try:
-            args = [ActorContext(instance, self._storage), Env(self._actor_env)]
-            return invoke(scope, self._class_of(instance), args)
+            owned = self._owned(instance)
+            args = [ActorContext(instance, self._storage), Env(owned.env)]
+            return invoke(scope, owned.made, args)
         finally:
             scope.in_constructor = False
 
@@ -289,10 +309,10 @@ class PythonEngine:
         return None
 
     async def _front(self, work: Work) -> Answer:
-        front = self._code.front if self._code else None
-        if front is None or work.request is None:
+        front = self._code.fronts[work.function] if self._code else None
+        if front is None or front.fetch is None or work.request is None:
             return plain_response(_NOT_FOUND)
-        result = front(rich_request(work.request), Env(self._front_env))
+        result = front.fetch(rich_request(work.request), Env(front.env))
         return plain_response(await _settled(result))
 
     # --- how it ended ----------------------------------------------------------------------
@@ -306,11 +326,11 @@ class PythonEngine:
 
     def _failed(self, scope: Scope, error: BaseException) -> Result:
         if isinstance(error, HangInterrupt):
-            where = place_in(error, self._loader.root)
+            where = place_in(error, self._project.root)
             shown = ActorHangError(f"the code ran on without waiting and was stopped at {where}")
             failure = Failure("ActorHangError", str(shown), where)
             return Result(failure=failure, hung=True, error=shown)
-        root, instance = self._loader.root, scope.host.instance
+        root, instance = self._project.root, scope.host.instance
         lost = instance and lost_field(self._objects.get(instance), error, root)
         if lost:
             scope.host.warn("W_MEMORY_LOST", lost, place_in(error, root))
@@ -337,8 +357,8 @@ class PythonEngine:
         waits: Any = task.get_coro()
         while waits is not None:
             frame = getattr(waits, "cr_frame", None) or getattr(waits, "gi_frame", None)
-            if frame is not None and is_project_file(frame.f_code.co_filename, self._loader.root):
-                file = relative_file(frame.f_code.co_filename, self._loader.root)
+            if frame is not None and is_project_file(frame.f_code.co_filename, self._project.root):
+                file = relative_file(frame.f_code.co_filename, self._project.root)
                 place = f"{file}:{frame.f_lineno}"
             waits = getattr(waits, "cr_await", None) or getattr(waits, "gi_yieldfrom", None)
         return place

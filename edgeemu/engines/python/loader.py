@@ -4,6 +4,7 @@ Promise: a load that fails changes nothing. Source is always compiled afresh: a 
 trusted by size and whole seconds, and would hide a save made in the same second.
 """
 
+import builtins
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -11,9 +12,10 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -28,31 +30,59 @@ _FRAME_LINES = 2
 """Lines of source shown above and below an error."""
 
 
+Importer = Callable[..., ModuleType]
+"""Has the signature of `__import__`."""
+
+
 @dataclass(frozen=True, slots=True)
 class ActorSource:
-    """Where the class of an actor type is."""
+    """Where the class of an actor type is.
+
+    Attributes:
+        type: the name of the class.
+        file: the module.
+        required: whether the class must be there; a further function may own it otherwise.
+    """
 
     type: str
     file: Path
+    required: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedCode:
-    """One generation of a project's code.
+    """One generation of a function's code.
 
     Attributes:
         classes: actor type to class.
         front: the `fetch` function of `main`, if it has one.
-        modules: every module of the project that was loaded, by name.
+        modules: every module of the function that was loaded, by name.
+        main: the entry module.
     """
 
     classes: dict[str, type[Any]]
     front: Any
     modules: dict[str, ModuleType]
+    main: ModuleType
 
 
 class _FreshLoader(importlib.machinery.SourceFileLoader):
-    """Compiles the source each time and leaves no `.pyc` behind."""
+    """Compiles the source each time and leaves no `.pyc` behind.
+
+    Args:
+        fullname, path: of the module.
+        importer: takes the place of `__import__` in the module; None for the usual one.
+    """
+
+    def __init__(self, fullname: str, path: str, importer: Importer | None = None) -> None:
+        super().__init__(fullname, path)
+        self._importer = importer
+
+    def exec_module(self, module: ModuleType) -> None:
+        if self._importer is not None:
+            own = {**vars(builtins), "__import__": self._importer}
+            module.__dict__["__builtins__"] = own
+        super().exec_module(module)
 
     def get_code(self, fullname: str) -> CodeType | None:
         path = self.get_filename(fullname)
@@ -72,6 +102,9 @@ class _ProjectFinder(importlib.abc.MetaPathFinder):
             hide an installed package of the same name.
     """
 
+    importer: Importer | None = None
+    """Takes the place of `__import__` in the modules that are found from now on."""
+
     def __init__(self, folders: Sequence[Path], packages: Sequence[str]) -> None:
         self._folders = [str(folder) for folder in folders]
         self._packages = frozenset(packages)
@@ -84,7 +117,8 @@ class _ProjectFinder(importlib.abc.MetaPathFinder):
         if path is None and (top in sys.stdlib_module_names or top == "edgeemu"):
             return None
         for folder in self._folders if path is None else path:
-            details = (_FreshLoader, importlib.machinery.SOURCE_SUFFIXES)
+            loader: Any = partial(_FreshLoader, importer=self.importer)
+            details = (loader, importlib.machinery.SOURCE_SUFFIXES)
             finder = importlib.machinery.FileFinder(folder, details)
             spec = finder.find_spec(fullname)
             if spec is None:
@@ -95,26 +129,41 @@ class _ProjectFinder(importlib.abc.MetaPathFinder):
 
 
 class ProjectLoader:
-    """Loads the modules of one project.
+    """Loads the modules of one function.
 
     Args:
-        root: the project's folder.
+        root: the function's folder.
         main: the entry module's file.
         actors: the actor types and the files of their classes.
+        base: the folder to which places in messages are relative; None for `root`.
+        published: whether `publish` will let its modules be found by whoever imports. Of several
+            functions only one can have that, since two may have a module of one name; the modules
+            of the others find each other by an `__import__` of their own.
     """
 
-    def __init__(self, root: Path, main: Path, actors: Sequence[ActorSource]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        main: Path,
+        actors: Sequence[ActorSource],
+        *,
+        base: str | None = None,
+        published: bool = True,
+    ) -> None:
         self._root = root.resolve()
         self._main = main.resolve()
         self._actors = actors
+        self._base = base
+        self._published = published
+        self._loading = False
         self._packages = self._package_names()
         folders = list(dict.fromkeys([self._main.parent, self._root]))
         self._finder = _ProjectFinder(folders, self._packages)
 
     @property
     def root(self) -> str:
-        """The project's folder, resolved."""
-        return str(self._root)
+        """The folder to which places are relative, resolved."""
+        return self._base or str(self._root)
 
     def load(self) -> LoadedCode:
         """Load everything afresh.
@@ -122,12 +171,38 @@ class ProjectLoader:
         Raises:
             EdgeemuError: `E_PROJECT_SYNTAX`, `E_PROJECT_IMPORT` or `E_CLASS_MISSING`.
         """
-        with self._isolated() as modules:
+        modules: dict[str, ModuleType] = {}
+        self._finder.importer = None if self._published else self._importer_of(modules)
+        with self._isolated(modules):
             main = self._import(self._main)
-            classes = {actor.type: self._class_of(actor) for actor in self._actors}
+            classes = {}
+            for actor in self._actors:
+                made = self._class_of(actor)
+                if made is not None:
+                    classes[actor.type] = made
             front = getattr(main, "fetch", None)
-            packages = {name: sys.modules[name] for name in self._packages if name in sys.modules}
-            return LoadedCode(classes, front, {**packages, **modules()})
+        return LoadedCode(classes, front, modules, main)
+
+    def _importer_of(self, modules: dict[str, ModuleType]) -> Importer:
+        """An `__import__` that finds the modules of one generation, whenever it is called."""
+
+        def import_module(name: str, *args: Any, **named: Any) -> ModuleType:
+            level = named.get("level", args[3] if len(args) > 3 else 0)
+            if self._loading or not self._may_be_ours(name, level, modules):
+                return builtins.__import__(name, *args, **named)
+            self._finder.importer = import_module
+            with self._isolated(modules):
+                return builtins.__import__(name, *args, **named)
+
+        return import_module
+
+    def _may_be_ours(self, name: str, level: int, modules: dict[str, ModuleType]) -> bool:
+        top = name.partition(".")[0]
+        if level > 0 or top in modules:
+            return True
+        found = sys.modules.get(top)
+        installed = found is not None and not _is_fresh(found) and top not in self._packages
+        return not installed and top not in sys.stdlib_module_names
 
     def publish(self, code: LoadedCode) -> None:
         """Let imports that run later, inside functions, find this generation."""
@@ -146,30 +221,35 @@ class ProjectLoader:
         prefix = str(self._root) + os.sep
         found = {}
         for name, module in list(sys.modules.items()):
-            spec = getattr(module, "__spec__", None)
-            origin = getattr(spec, "origin", None)
-            ours = isinstance(getattr(spec, "loader", None), _FreshLoader)
-            if ours and isinstance(origin, str) and origin.startswith(prefix):
+            origin = getattr(getattr(module, "__spec__", None), "origin", None)
+            if _is_fresh(module) and isinstance(origin, str) and origin.startswith(prefix):
                 found[name] = module
         return found
 
     @contextmanager
-    def _isolated(self) -> Iterator[Any]:
-        """Import as if no module of a project had been imported; afterwards all is as before."""
+    def _isolated(self, modules: dict[str, ModuleType]) -> Iterator[None]:
+        """Import with `modules` alone of all modules of projects; afterwards all is as before.
+
+        What has been imported by then is in `modules`, the packages above included.
+        """
         before = {
             name: module
             for name, module in sys.modules.items()
-            if isinstance(getattr(getattr(module, "__spec__", None), "loader", None), _FreshLoader)
-            or name in self._packages
+            if _is_fresh(module) or name in self._packages
         }
         for name in before:
             del sys.modules[name]
-        meta_path = list(sys.meta_path)
+        sys.modules.update(modules)
+        meta_path, was_loading = list(sys.meta_path), self._loading
         sys.meta_path.insert(0, self._finder)
+        self._loading = True
         try:
-            yield self._project_modules
+            yield
         finally:
+            self._loading = was_loading
             sys.meta_path[:] = meta_path
+            packages = {name: sys.modules[name] for name in self._packages if name in sys.modules}
+            modules.update(packages | self._project_modules())
             for name in [*self._project_modules(), *self._packages]:
                 sys.modules.pop(name, None)
             sys.modules.update(before)
@@ -204,7 +284,7 @@ class ProjectLoader:
         """A module in folders whose names are no identifiers: it can have no relative imports."""
         if name in sys.modules:
             return sys.modules[name]
-        loader = _FreshLoader(name, str(file))
+        loader = _FreshLoader(name, str(file), self._finder.importer)
         spec = importlib.util.spec_from_file_location(name, file, loader=loader)
         if spec is None:
             raise ImportError(f"cannot load {file}")
@@ -213,27 +293,25 @@ class ProjectLoader:
         loader.exec_module(module)
         return module
 
-    def _class_of(self, actor: ActorSource) -> type[Any]:
+    def _class_of(self, actor: ActorSource) -> type[Any] | None:
         module = self._import(actor.file.resolve())
         found = getattr(module, actor.type, None)
         if isinstance(found, type) and issubclass(found, StatefulActor):
             return found
+        if found is not None or actor.required:
+            raise self.class_missing(actor, module)
+        return None
+
+    def class_missing(self, actor: ActorSource, module: ModuleType) -> EdgeemuError:
+        """`E_CLASS_MISSING` for a type whose class `module` should have (U3)."""
         file = relative_file(str(actor.file.resolve()), self.root)
-        others = sorted(
-            name
-            for name, value in vars(module).items()
-            if isinstance(value, type)
-            and issubclass(value, StatefulActor)
-            and value is not StatefulActor
-        )
-        listed = ", ".join(others) or "no actor class"
-        if found is not None:
+        if getattr(module, actor.type, None) is not None:
             what = f"`{actor.type}` in {file} is not an actor class"
             why = "an actor is a class that derives from edgeemu.StatefulActor"
         else:
             what = f"{file} has no class `{actor.type}`"
-            why = f"[[actors]] declares the type `{actor.type}`; the file has: {listed}"
-        raise EdgeemuError(
+            why = f"[[actors]] declares the type `{actor.type}`; the file has: {classes_in(module)}"
+        return EdgeemuError(
             Code.CLASS_MISSING,
             what=what,
             why=why,
@@ -267,6 +345,24 @@ class ProjectLoader:
             fix=fix,
             detail=code_frame(frame.filename if frame else None, line, None),
         )
+
+
+def classes_in(module: ModuleType) -> str:
+    """The actor classes in a module, in words."""
+    found = sorted(
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type)
+        and issubclass(value, StatefulActor)
+        and value is not StatefulActor
+    )
+    return ", ".join(found) or "no actor class"
+
+
+def _is_fresh(module: ModuleType) -> bool:
+    """Whether a module is of a project, and not installed."""
+    spec = getattr(module, "__spec__", None)
+    return isinstance(getattr(spec, "loader", None), _FreshLoader)
 
 
 def code_frame(filename: str | None, line: int | None, column: int | None) -> str | None:

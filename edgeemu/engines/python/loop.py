@@ -75,7 +75,7 @@ class Steps:
         self._time = ActorTime(world.clock)
         self._watchdog = Watchdog(watchdog_ms)
         self._started_ns = 0
-        self._root = root
+        self.root = root
 
     @property
     def time(self) -> ActorTime:
@@ -109,7 +109,7 @@ class Steps:
             return
         name = getattr(coroutine, "__qualname__", "a coroutine")
         text = f"{name} was called and not awaited, so it never ran: write `await` in front of it"
-        scope.host.warn("W_NOT_AWAITED", text, caller_place(self._root))
+        scope.host.warn("W_NOT_AWAITED", text, caller_place(self.root))
 
     @contextmanager
     def importing(self) -> Iterator[None]:

@@ -9,11 +9,14 @@ from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgeemu.engines.port import Host
 from edgeemu.limits import PEEKED_WRITES_MAX
 from edgeemu.sdk.errors import ActorError
+
+if TYPE_CHECKING:
+    from edgeemu.engines.python.environ import Shown
 
 _PACKAGE = str(Path(__file__).parents[2])
 _INSTALLED = frozenset({"site-packages", "dist-packages", "node_modules", "venv"})
@@ -29,6 +32,7 @@ class Scope:
         outside: the futures that it made and that the outside world resolves.
         failed: writes that were refused and whose refusal nobody has seen yet.
         failed_tasks: tasks that it started and that ended with an error.
+        environ: what `os.environ` shows its code; None for what it shows everybody else.
         init: functions that the constructor wants run before the first turn.
         in_constructor: whether the constructor runs right now.
         peeks_left: of how many more writes it is looked whether they are awaited.
@@ -36,6 +40,7 @@ class Scope:
 
     __slots__ = (
         "__weakref__",
+        "environ",
         "failed",
         "failed_tasks",
         "host",
@@ -51,8 +56,9 @@ class Scope:
         "transports",
     )
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, environ: "Shown | None" = None) -> None:
         self.host = host
+        self.environ = environ
         self.tasks: dict[Task[Any], None] = {}
         # Made with the first of them: a weak set costs as much as the rest of a scope.
         self.transports: weakref.WeakSet[Any] | None = None
