@@ -95,8 +95,8 @@ CALLS = Chapter(
             "U15",
             "4",
             "illegal names of instances",
-            f"what is no text of 1 to {limits.NAME_CHARS_MAX:,} characters raises `TypeError`; any "
-            "other name is taken as it is",
+            f"what is no text of 1 to {limits.NAME_CHARS_MAX:,} characters raises `TypeError`; one "
+            "with other characters than letters, digits, `.`, `_` and `-` draws a warning, once",
         ),
         Choice(
             "U16",

@@ -130,6 +130,16 @@ TIME: tuple[Difference, ...] = (
         "ordinary code relies on a little lateness",
     ),
     Difference(
+        "An alarm is never early",
+        "some report that it is rounded to seconds, and so may be a little early",
+        "an early alarm is a defect",
+    ),
+    Difference(
+        "An alarm that is given up is in the log, draws a warning and fails a test",
+        "it is deleted in silence",
+        "you want to know",
+    ),
+    Difference(
         f"Two deliveries to one instance are at least {limits.DELIVERY_SPACING_MS} ms apart",
         "–",
         "no instance is delivered twice at one instant",
