@@ -42,6 +42,7 @@ _ELSEWHERE = [
 
 _CONTEXT = ["id", "storage", "blockConcurrencyWhile", "setAlarm"]
 _STORAGE = ["get", "put", "delete", "list", "deleteAll", "setAlarm", "getAlarm", "deleteAlarm"]
+_STORAGE += ["sql", "transactionSync"]
 _ELSEWHERE_STORED = ["sync", "getCurrentBookmark", "kv"]
 
 _UNKNOWN = [

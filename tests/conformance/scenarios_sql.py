@@ -85,7 +85,7 @@ SCENARIOS = [
     _sql(
         "C62 control",
         "transactions are no statements: refused anywhere in the string, before anything runs",
-        "section 9",
+        "section 9, section 16.1",
         call("A/x", "fill", 1),
         *(
             call("A/x", "control", f"DELETE FROM t; {statement}; SELECT 1", gives=[True, 1])
@@ -112,7 +112,7 @@ SCENARIOS = [
     _sql(
         "C62 async",
         "transaction_sync takes no async function, and keeps nothing of it",
-        "section 9",
+        "section 9, section 16.1",
         call("A/x", "fill", 1),
         call("A/x", "asynchronous", gives="SqlAsyncTransactionError"),
         call("A/x", "awaitable", gives="SqlAsyncTransactionError"),
@@ -121,7 +121,7 @@ SCENARIOS = [
     _sql(
         "C62 large",
         "a bound value has 2 MiB at most, or nothing runs; a statement 32,766 parameters",
-        "section 9, section 16.2",
+        "section 9, section 16.2, section 16.1",
         call("A/x", "fill", 2),
         call(
             "A/x",
@@ -156,7 +156,7 @@ SCENARIOS = [
     _sql(
         "C62 integers",
         "integers beyond 2^53 - 1 can be stored and compared; reading one raises RangeError",
-        "section 9",
+        "section 9, section 16.1",
         call(
             "A/x",
             "beyond",
