@@ -47,7 +47,7 @@ class Statement:
         text: as SQLite is to see it.
         gives_rows: whether it may give rows.
         is_pragma: whether it is a PRAGMA.
-        cacheable: False where a statement of edgeemu's own might have the same text.
+        cacheable: whether a statement of the same text that was prepared before would do.
     """
 
     text: str
@@ -155,8 +155,9 @@ class _Reader:
         first = self.words[0]
         gives_rows = first not in _WITHOUT_ROWS or "RETURNING" in self.words
         text = "".join(self.parts).strip()
-        is_pragma = first == "PRAGMA"
-        return Statement(text, gives_rows, is_pragma, self.cacheable and not is_pragma)
+        # The authorizer must see these each time, and it is only asked when they are prepared.
+        cacheable = self.cacheable and first not in ("PRAGMA", "CREATE")
+        return Statement(text, gives_rows, first == "PRAGMA", cacheable)
 
 
 def _checked_name(text: str) -> str:

@@ -268,6 +268,7 @@ def test_reserved_words_may_be_names(database: Database) -> None:
         ("PRAGMA writable_schema = 1", "PRAGMA writable_schema is not allowed"),
         ("PRAGMA max_page_count = 5", "PRAGMA max_page_count is not allowed"),
         ("PRAGMA page_size = 512", "PRAGMA page_size is not allowed with a value"),
+        ("PRAGMA case_sensitive_like = 1", "PRAGMA case_sensitive_like is not allowed"),
         ("PRAGMA database_list", "PRAGMA database_list is not allowed"),
         ("VACUUM", "cannot VACUUM from within a transaction"),
         ("VACUUM INTO 'elsewhere'", "cannot VACUUM from within a transaction"),
@@ -425,6 +426,22 @@ def test_turn_is_undone_or_kept_as_one(database: Database) -> None:
     assert database.exec("SELECT * FROM t").rows == []
     database.exec("CREATE TABLE IF NOT EXISTS t (a)")
     assert not database.has_changes
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_temporary_tables_end_with_the_turn(database: Database, keep: bool) -> None:
+    for query in (
+        "CREATE TEMP TABLE t (a)",
+        'CREATE TABLE temp."a ""b"" c" (a); CREATE INDEX temp.i ON "a ""b"" c" (a)',
+        "CREATE TEMPORARY VIEW t AS SELECT 1 AS a",
+        "CREATE TABLE IF NOT EXISTS u (a); CREATE TEMP TRIGGER t AFTER INSERT ON u"
+        " BEGIN SELECT 1; END; CREATE TEMP TABLE t (a)",
+        "CREATE VIRTUAL TABLE temp.t USING fts5 (a)",
+    ) * 2:
+        assert database.exec(f"{query}; SELECT count(*) > 0 FROM sqlite_temp_schema").rows == [(1,)]
+        database.commit() if keep else database.rollback()
+        database.begin()
+        assert database.exec("SELECT * FROM sqlite_temp_schema").rows == []
 
 
 def test_parts_of_a_turn_are_undone_alone(database: Database) -> None:

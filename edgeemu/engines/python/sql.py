@@ -48,8 +48,8 @@ class SqlCursor:
         return list(self)
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name == "to_array":
-            raise AttributeError("a cursor has no 'to_array'; in Python it is to_list()")
+        if name in ("to_array", "toArray"):
+            raise AttributeError(f"a cursor has no {name!r}; in Python it is to_list()")
         raise AttributeError(missing_attribute("a cursor", name, ["to_list"], ""))
 
 
