@@ -31,12 +31,7 @@ def fields(module: Module) -> Iterator[Finding]:
         if given & set(_GUARDS):
             continue
         uses = {name: _uses_of_self(method) for name, method in methods.items()}
-        named = {
-            node.value
-            for method in methods.values()
-            for node in ast.walk(method)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        }
+        named = {name for method in methods.values() for name in _asked_by_name(method)}
         called = {field for reads, _ in uses.values() for field in reads} & set(methods)
         at_first = _sets_in_all("__init__", uses)
         for name in [each.name for each in actor.body if isinstance(each, Function)]:
@@ -103,6 +98,13 @@ def _sets_in_all(name: str, uses: Mapping[str, tuple[dict[str, ast.AST], set[str
             found |= sets
             todo += reads
     return found
+
+
+def _asked_by_name(method: Function) -> Iterator[str]:
+    """The fields that a method reaches through their names."""
+    for node in ast.walk(method):
+        if isinstance(node, ast.Call) and dotted(node.func) in ("getattr", "hasattr", "setattr"):
+            yield from (str(each.value) for each in node.args if isinstance(each, ast.Constant))
 
 
 def _catches(method: Function) -> bool:

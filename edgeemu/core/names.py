@@ -22,6 +22,6 @@ def odd_name_text(name: str, profile: Profile) -> str | None:
     if not odd:
         return None
     return (
-        f"the name {name!r} holds {odd!r}: on the platform names are safe only with characters "
-        f"of {profile.name_characters}, and alarms are the part at risk"
+        f"the name {name!r} holds {odd!r}: on the platform names are safe only with the "
+        f"characters {profile.name_characters}, and alarms are the part at risk"
     )

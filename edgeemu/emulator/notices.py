@@ -61,14 +61,21 @@ class Notices:
         data = {"message": message, "where": failure.where, "error": error}
         self._write("W_TASK_FAILED", data, instance, turn_id)
 
-    def blocked(self, instance: InstanceId | None, turn_id: int, method: str, took_ms: int) -> None:
-        """A step of a turn held everything up for `took_ms` real ms."""
+    def blocked(
+        self,
+        instance: InstanceId | None,
+        turn_id: int,
+        method: str,
+        took_ms: int,
+        where: str | None,
+    ) -> None:
+        """A step of a turn held everything up for `took_ms` real ms; `where` its method begins."""
         owner = f"{instance}." if instance else ""
         message = (
             f"{owner}{method} blocked the event loop for {took_ms} ms: nothing else could run; "
             "await what is slow instead"
         )
-        data = {"message": message, "where": None, "real_took_ms": took_ms}
+        data = {"message": message, "where": where, "real_took_ms": took_ms}
         self._write("W_BLOCKED_LOOP", data, instance, turn_id)
 
     def _write(

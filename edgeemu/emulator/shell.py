@@ -470,6 +470,7 @@ class Shell:
         pending = self._pending.get(host.turn_id)
         turn = pending.turn if pending is not None else None
         method = turn.method or turn.kind.value if turn else "the function in front"
+        where = self._engine.begins_at(host.instance, method) if host.instance else None
         # A step still runs: what records anything waits until it is over.
         self.loop.call_soon(
             self.notices.blocked,
@@ -477,6 +478,7 @@ class Shell:
             host.turn_id,
             method,
             took_ms,
+            where,
             context=self.loop.plain_context,
         )
 

@@ -55,6 +55,12 @@ ENTRIES = [
 ]
 
 
+def test_a_warning_says_where_to_read_on() -> None:
+    fields = {"kind": "warning", "code": "W_X", "message": "m", "where": None, "see": "docs/w.md#x"}
+    _, below = entry_lines({"now_ms": 0, "actor": None, **fields})
+    assert below == [("    see docs/w.md#x, or `edgeemu explain W_X`", "dim")]
+
+
 @pytest.mark.parametrize(("fields", "words"), ENTRIES, ids=[case[1] for case in ENTRIES])
 def test_entries_in_words(fields: dict, words: str) -> None:
     [line] = entry_lines({"now_ms": 0, "actor": None, **fields})

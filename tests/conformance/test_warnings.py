@@ -301,7 +301,7 @@ def test_two_writers_names_both_lines(tmp_path: Path) -> None:
 
 def test_memory_lost_names_who_sets_the_field(tmp_path: Path) -> None:
     message = _message(tmp_path, call("log_in", "t"), EVICT, call("who"))
-    assert message.startswith(f"self.token is not there: log_in ({line('log_in')}) sets it")
+    assert message.startswith(f"self.token is not there: only log_in ({line('log_in')}) sets it")
 
 
 def test_rearm_then_raise_names_the_line_that_raised(tmp_path: Path) -> None:

@@ -130,6 +130,8 @@ def test_an_alarm_without_a_handler_is_no_silent_success(tmp_path: Path) -> None
     (warning,) = run_with(write_project(tmp_path, SOURCE), story)
     assert warning["code"] == "W_ALARM_NO_HANDLER"
     assert "`on_alarm`" in warning["message"]
+    source = (tmp_path / "main.py").read_text().splitlines()
+    assert warning["where"] == f"main.py:{source.index('    async def on_alarm(self, info):') + 1}"
 
 
 def test_a_cleared_alarm_is_the_last_word_of_why(tmp_path: Path) -> None:

@@ -190,6 +190,7 @@ def test_handler_that_rearms_or_raises_is_left_alone(lines: str) -> None:
         (f"{LOGS_IN}  def __init__(self): self.log_in(1)\n  def who(self): return self.user", None),
         (f"{LOGS_IN}  def who(self):\n    self.log_in(1)\n    return self.user", None),
         (f"{LOGS_IN}  def who(self):\n    self.user = 1\n    return self.user", None),
+        (f"{LOGS_IN}  def who(self): return [self.user, 'user']", "W_MEMORY_LOST"),
         (f"{LOGS_IN}  def who(self): return hasattr(self, 'user') and self.user", None),
         (
             f"{LOGS_IN}  def who(self):\n    try: self.user\n    except AttributeError: pass",

@@ -101,11 +101,16 @@ def has_alarm_handler(target: Any) -> bool:
     return type(target).alarm is not StatefulActor.alarm
 
 
+def likely_handler(target: Any) -> str | None:
+    """The method of a class without a handler that was probably meant to be it."""
+    near = [name for name in public_methods(type(target)) if "alarm" in name.lower()]
+    return near[0] if near else None
+
+
 def missing_handler_text(target: Any) -> str:
     """What to say of an alarm that was delivered to a class without a handler."""
-    made = type(target)
-    near = [name for name in public_methods(made) if "alarm" in name.lower()]
-    hint = f"; did you mean `{near[0]}` to be it?" if near else ""
+    made, near = type(target), likely_handler(target)
+    hint = f"; did you mean `{near}` to be it?" if near else ""
     return f"{made.__name__} has no `alarm` method, so its alarm was spent on nothing{hint}"
 
 

@@ -23,6 +23,7 @@ from edgeemu.engines.python.dispatch import (
     Dispatch,
     has_alarm_handler,
     invoke,
+    likely_handler,
     missing_handler_text,
 )
 from edgeemu.engines.python.environ import ScopedEnviron, Shown
@@ -261,7 +262,8 @@ class PythonEngine:
         target = self._objects[instance]
         if work.kind is TurnKind.ALARM:
             if not has_alarm_handler(target):
-                host.warn("W_ALARM_NO_HANDLER", missing_handler_text(target), None)
+                where = begins_at(target, likely_handler(target) or "", self._project.root)
+                host.warn("W_ALARM_NO_HANDLER", missing_handler_text(target), where)
             await _settled(invoke(scope, target.alarm, [AlarmInfo(work.retry_count)]))
         elif work.kind is TurnKind.FETCH and work.request is not None:
             response = invoke(scope, target.fetch, [rich_request(work.request)])

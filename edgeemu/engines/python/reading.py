@@ -38,7 +38,9 @@ def note_discarded(scope: Scope, what: str, code: str, root: str) -> None:
         return
     known = _DISCARDING.get(id(frame.f_code))
     if frame.f_lasti in (_discarding(frame.f_code) if known is None else known[1]):
-        text = f"{what} is not awaited, so its error appears somewhere else: write `await` before"
+        text = (
+            f"{what} is not awaited, so its error appears somewhere else: write `await` before it"
+        )
         if code == "W_CALL_NOT_AWAITED":
             text = f"{what} is not awaited, so nobody sees how it ends: write `await` before it"
         scope.host.warn(code, text, place_of(frame, root))
@@ -82,9 +84,9 @@ def lost_field(target: Any, error: BaseException, root: str) -> str | None:
     if not setters:
         return None
     return (
-        f"self.{field} is not there: {' and '.join(setters)} sets it, in an earlier life of "
-        f"the instance if at all, and fields are only a cache; keep it in self.ctx.storage, or set "
-        "it in __init__"
+        f"self.{field} is not there: only {' and '.join(setters)} sets it, and has not run since "
+        "the instance was last made; fields are a cache that goes with each eviction: keep it in "
+        "self.ctx.storage, or set it in __init__"
     )
 
 
