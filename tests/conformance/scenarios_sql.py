@@ -102,7 +102,7 @@ SCENARIOS = [
         "section 9",
         call("A/x", "fill", 1),
         call("A/x", "kept", gives="the value"),
-        call("A/x", "undone", gives=["ValueError", "no"]),
+        call("A/x", "undone", gives=["Error", "no"]),
         call("A/x", "multiple_undone", gives=["SqlError", "no such table: nowhere"]),
         call("A/x", "run", "SELECT * FROM t", gives=_rows(1, 100, b100="kept")),
         call("A/x", "put_inside", gives="of the turn"),
@@ -275,7 +275,7 @@ SCENARIOS = [
         "section 9, U70",
         call("A/x", "fill", 0),
         call("A/x", "nested"),
-        call("A/x", "outer_undone", gives=["ValueError", "no"]),
+        call("A/x", "outer_undone", gives=["Error", "no"]),
         call("A/x", "run", "SELECT a FROM t", gives=[{"a": 110}, {"a": 111}, {"a": 113}]),
     ),
     _sql(

@@ -9,6 +9,10 @@ from edgeemu.codec import UNDEFINED
 MIB_2 = 2 * 1024 * 1024
 
 
+class Error(Exception):
+    """Goes by the name that errors have in the other language, too."""
+
+
 class A(StatefulActor):
     def run(self, query, params=()):
         return self.ctx.storage.sql.exec(query, *params).to_list()
@@ -66,7 +70,7 @@ class A(StatefulActor):
     def undone(self):
         def insert():
             self.run("INSERT INTO t VALUES (101, 'undone')")
-            raise ValueError("no")
+            raise Error("no")
 
         return self._error(lambda: self.ctx.storage.transaction_sync(insert))
 
@@ -95,7 +99,7 @@ class A(StatefulActor):
         def inner(number, fails):
             self.run("INSERT INTO t VALUES (?, 'inner')", [number])
             if fails:
-                raise ValueError("no")
+                raise Error("no")
 
         def outer():
             self.run("INSERT INTO t VALUES (110, 'outer')")
@@ -110,7 +114,7 @@ class A(StatefulActor):
 
         def outer():
             sync(lambda: self.run("INSERT INTO t VALUES (120, 'inner')"))
-            raise ValueError("no")
+            raise Error("no")
 
         return self._error(lambda: sync(outer))
 
@@ -118,7 +122,7 @@ class A(StatefulActor):
         def body():
             self.ctx.storage.put("k", "of the turn")
             self.run("INSERT INTO t VALUES (130, 'undone')")
-            raise ValueError("no")
+            raise Error("no")
 
         self._error(lambda: self.ctx.storage.transaction_sync(body))
         return await self.ctx.storage.get("k")
@@ -170,13 +174,13 @@ class A(StatefulActor):
 
     def insert_and_throw(self, number):
         self.run("INSERT INTO t VALUES (?, 'thrown')", [number])
-        raise ValueError("no")
+        raise Error("no")
 
     async def everything_and_throw(self):
         await self.ctx.storage.put("k", 1)
         await self.ctx.storage.set_alarm(self.ctx.now_ms() + 1_000)
         self.run("CREATE TABLE made (a); INSERT INTO t VALUES (200, 'thrown')")
-        raise ValueError("no")
+        raise Error("no")
 
     async def slow(self):
         self.run("INSERT INTO t VALUES (201, 'too late')")
@@ -230,7 +234,7 @@ class Books(StatefulActor):
         self.ctx.storage.sql.exec(query, info.retry_count)
         await self.ctx.storage.put("delivered", info.retry_count)
         if info.retry_count < 2:
-            raise ValueError("not yet")
+            raise Error("not yet")
         await self.ctx.storage.set_alarm(self.ctx.now_ms() + 60_000)
 
     def entries(self):
@@ -243,7 +247,7 @@ class Fails(StatefulActor):
     def __init__(self, ctx, env):
         super().__init__(ctx, env)
         ctx.storage.sql.exec("CREATE TABLE made (a)")
-        raise ValueError("the constructor fails")
+        raise Error("the constructor fails")
 
     def touch(self):
         return None
