@@ -230,6 +230,11 @@ class Database:
 
     def begin(self) -> None:
         """Begin the transaction of a turn."""
+        if self._made_temporary:
+            # They would last as long as the connection, which is no moment that an actor knows of.
+            for (drop,) in self.connection.execute(_DROP_TEMPORARY).fetchall():
+                self.connection.execute(str(drop))
+            self._made_temporary = False
         self.connection.execute("BEGIN")
         self._open = True
 
@@ -270,11 +275,6 @@ class Database:
         self._ended()
 
     def _ended(self) -> None:
-        if self._made_temporary:
-            # They would last as long as the connection, which is no moment that an actor knows of.
-            for (drop,) in self.connection.execute(_DROP_TEMPORARY).fetchall():
-                self.connection.execute(str(drop))
-            self._made_temporary = False
         self._open = False
         self._depth = 0
         self._lost = None

@@ -461,6 +461,61 @@ def test_parts_of_a_turn_are_undone_alone(database: Database) -> None:
     assert database.exec("SELECT a FROM t").rows == [(1,), (3,)]
 
 
+ACTIONS = st.sampled_from(
+    ["insert", "two", "fails", "second fails", "delete", "part", "keep", "undo", "commit", "roll"]
+)
+
+
+@given(st.lists(ACTIONS, max_size=40))
+def test_what_is_seen_is_what_a_stack_of_lists_would_hold(actions: list[str]) -> None:
+    """Statements, parts and whole turns, in any order, beside a model without any SQL in it."""
+    database = open_database()
+    database.exec("CREATE TABLE t (a UNIQUE)")
+    database.commit()
+    database.begin()
+    kept: list[list[int]] = [[], []]  # What is committed, what the turn sees, then each part.
+    for number, action in enumerate(actions):
+        now = kept[-1]
+        if action == "insert":
+            database.exec("INSERT INTO t VALUES (?)", (number,))
+            now.append(number)
+        elif action == "two":
+            query = (
+                "INSERT INTO t VALUES (-1); DELETE FROM t WHERE a = -1; INSERT INTO t VALUES (?)"
+            )
+            database.exec(query, (number,))
+            now.append(number)
+        elif action == "fails":
+            with pytest.raises(SqlError, match="UNIQUE"):
+                database.exec("INSERT INTO t VALUES (-1), (-2), (-1)")
+        elif action == "second fails":
+            with pytest.raises(SqlError, match="no such table"):
+                database.exec(f"INSERT INTO t VALUES ({number}); DELETE FROM nope")
+            now.append(number)
+        elif action == "delete" and now:
+            database.exec("DELETE FROM t WHERE a = ?", (now.pop(0),))
+        elif action == "part":
+            database.savepoint()
+            kept.append(list(now))
+        elif action == "keep" and len(kept) > 2:
+            database.release()
+            kept.pop()
+            kept[-1] = now
+        elif action == "undo" and len(kept) > 2:
+            database.rollback_to()
+            kept.pop()
+        elif action == "commit":
+            database.commit()
+            database.begin()
+            kept = [list(now), list(now)]
+        elif action == "roll":
+            database.rollback()
+            database.begin()
+            kept = [list(kept[0]), list(kept[0])]
+        assert database.exec("SELECT a FROM t ORDER BY a").rows == [(a,) for a in kept[-1]]
+    database.close()
+
+
 def test_size_grows_with_what_is_kept(database: Database) -> None:
     before = database.size_bytes()
     database.exec("CREATE TABLE t (a); INSERT INTO t VALUES (randomblob(50000))")
