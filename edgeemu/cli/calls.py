@@ -1,6 +1,7 @@
 """`call` and `fetch`: one method of one instance, and one request through the function in front."""
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +25,17 @@ Actor = Annotated[
 ]
 
 
+def read_args(run: Run, texts: Sequence[str]) -> list[Any]:
+    """What was given on the command line: each JSON if it parses, else text."""
+    values = []
+    for text in texts:
+        value, doubt = parse_value(text)
+        if doubt:
+            run.note(f"note: `{text}` is passed as text, since it is not JSON: {doubt}")
+        values.append(value)
+    return values
+
+
 @command(app, "call")
 def call(
     run: Run,
@@ -41,13 +53,7 @@ def call(
 
     An ARG may carry a tag for what JSON lacks: {"$date": 1893456000000}, {"$bytes": "aGk="}.
     """
-    values = []
-    for text in args or []:
-        value, doubt = parse_value(text)
-        if doubt:
-            run.note(f"note: `{text}` is passed as text, since it is not JSON: {doubt}")
-        values.append(value)
-    result = run.perform("call", actor=actor, method=method, args=values)
+    result = run.perform("call", actor=actor, method=method, args=read_args(run, args or []))
     if run.as_json:
         render.data(result)
     else:

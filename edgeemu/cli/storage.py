@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from edgeemu.cli import complete, render
-from edgeemu.cli.calls import Actor
+from edgeemu.cli.calls import Actor, read_args
 from edgeemu.cli.commands import Run, command, group
 from edgeemu.cli.missing import note_missing
 from edgeemu.cli.values import parse_value, read_document
@@ -75,14 +75,17 @@ def delete_key(run: Run, actor: Actor, key: Key) -> None:
 def run_sql(
     run: Run,
     actor: Actor,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="SQL, with ? for a PARAM.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="One statement or several.")],
     params: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PARAM]...", help="JSON if it parses, else text."),
+        typer.Argument(metavar="PARAM", help="For each ? one: JSON if it parses, else text."),
     ] = None,
 ) -> None:
-    """Run SQL on the database of an instance; print the rows of the last statement."""
-    given = [parse_value(param)[0] for param in params or []]
+    """Run SQL on the database of an instance; print the rows of the last statement.
+
+    All statements are kept, or none. A PARAM may carry a tag, as {"$bytes": "aGk="}.
+    """
+    given = read_args(run, params or [])
     rows = run.perform("storage.sql", actor=actor, query=query, params=given)
     if not rows:
         run.note("the statement gave no rows")
