@@ -53,7 +53,7 @@ class Cautions:
         found: list[Warn] = []
         if ending.outcome is Outcome.SUCCEEDED:
             if instance.ended_at_ms > instance.started_at_ms:
-                self._look_at_budget(instance, turn, found)
+                found += self.near_budget(turn, instance.ended_at_ms - instance.started_at_ms)
         elif turn.kind is TurnKind.ALARM:
             _look_at_failure(instance, turn, ending, after, keep, found)
         if keep and ending.alarm is not None:
@@ -68,18 +68,11 @@ class Cautions:
             found.append(_warn("W_DELETE_ALL_ALARM", message, where, turn))
         return found
 
-    def _look_at_budget(self, instance: Instance, turn: Turn, found: list[Warn]) -> None:
-        budget_ms = self._budgets_ms.get(turn.kind)
-        took_ms = instance.ended_at_ms - instance.started_at_ms
-        if budget_ms is None or took_ms * 100 <= budget_ms * BUDGET_NEAR_PERCENT:
-            return
-        message = (
-            f"{turn.method or turn.kind.value} of {turn.instance} took "
-            f"{format_duration(took_ms)} of the {format_duration(budget_ms)} that it may: a little "
-            "more, and it fails and nothing that it wrote is kept; do less in one turn, or set an "
-            "alarm for the rest"
-        )
-        found.append(_warn("W_BUDGET_NEAR", message, None, turn))
+    def near_budget(self, turn: Turn, took_ms: int) -> list[Warn]:
+        """What to warn of after a turn that ended well within `took_ms` virtual ms."""
+        what = f"{turn.method or turn.kind.value} of {turn.instance}"
+        text = near_budget_text(what, took_ms, self._budgets_ms.get(turn.kind))
+        return [] if text is None else [_warn("W_BUDGET_NEAR", text, None, turn)]
 
     def _look_at_writers(
         self, instance: Instance, turn: Turn, ending: Ending, after: InstanceRow, found: list[Warn]
@@ -96,6 +89,22 @@ class Cautions:
             self._set_by_code[turn.instance] = turn.id
             if len(self._set_by_code) > ALARM_WRITERS_REMEMBERED_MAX:
                 self._set_by_code.popitem(last=False)
+
+
+def near_budget_text(what: str, took_ms: int, budget_ms: int | None) -> str | None:
+    """What to say of work that nearly took too long; None if it did not.
+
+    Args:
+        what: the work, in words.
+        took_ms: how long it took, in virtual ms.
+        budget_ms: how long it may take; None for no budget.
+    """
+    if budget_ms is None or took_ms * 100 <= budget_ms * BUDGET_NEAR_PERCENT:
+        return None
+    return (
+        f"{what} took {format_duration(took_ms)} of the {format_duration(budget_ms)} that it may: "
+        "a little more, and it fails; do less at once, or set an alarm for the rest"
+    )
 
 
 def _two_writers(turn: Turn, before: Alarm, set_by: str, when_ms: int) -> list[Warn]:

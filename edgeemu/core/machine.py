@@ -358,6 +358,7 @@ class Machine(Residence):
             return
         if succeeded:  # The turn that woke the instance starts at once.
             out.append(Record(records.turn_entry(instance, turn, ending, now_ms, self.profile)))
+            out.extend(self._cautions.near_budget(turn, now_ms - instance.started_at_ms))
             self._end_unkept(instance, turn, ending, now_ms, out)
             return
         # The turn that woke the instance fails with it (U20); an alarm used up an attempt (U59).

@@ -3,6 +3,7 @@
 from asyncio import Future
 from typing import Any
 
+from edgeemu.core.cautions import near_budget_text
 from edgeemu.core.events import Ending, Failure, Outcome
 from edgeemu.core.journal import Entry, Kind
 from edgeemu.emulator.hosts import TurnHost
@@ -74,7 +75,16 @@ class _FrontRun:
             }
         entry = Entry(Kind.FRONT, now_ms, None, self._turn_id, self._cause, data)
         self._shell.record(entry)
+        if ending.outcome is Outcome.SUCCEEDED:
+            self._warn_near_budget(now_ms - self._started_at_ms)
         self.future.set_result(reply)
+
+    def _warn_near_budget(self, took_ms: int) -> None:
+        budget_ms = self._shell.machine.profile.front_timeout_ms
+        text = near_budget_text("the function in front", took_ms, budget_ms)
+        if text is not None:
+            warn = self._shell.notices.warn
+            warn("W_BUDGET_NEAR", text, None, None, self._turn_id, key=self._function)
 
 
 def run_front(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from edgeemu.emulator import Emulator
+from edgeemu.engines.port import PlainRequest
 from edgeemu.errors import EdgeemuError, docs_link
 from tests.support.emulators import PRELUDE, frozen, inst, run_with, write_project
 
@@ -103,6 +104,11 @@ class A(StatefulActor):
 
     async def nap(self, seconds):  # line: nap
         await asyncio.sleep(seconds)
+
+    def __init__(self, ctx, env):
+        super().__init__(ctx, env)
+        if ctx.id == "slow":
+            ctx.block_concurrency_while(lambda: asyncio.sleep(24.1))
 
     async def log_in(self, token):
         self.token = token  # line: log_in
@@ -317,3 +323,30 @@ def test_warnings_of_one_code_have_a_bound(tmp_path: Path, monkeypatch: pytest.M
         return len(warnings_of(emulator))
 
     assert run_with(write_project(tmp_path, SOURCE), body) == 3
+
+
+def test_activation_and_the_function_in_front_have_budgets_too(tmp_path: Path) -> None:
+    front = """
+async def fetch(request, env):
+    await asyncio.sleep(float(request.path.strip("/")))
+    return Response("")
+"""
+
+    async def body(emulator: Emulator) -> list[tuple[str, str | None]]:
+        for seconds in ("24", "24.1", "24.2"):
+            request = PlainRequest("GET", f"http://localhost/{seconds}", (), b"")
+            started = asyncio.ensure_future(emulator.fetch(request))
+            await emulator.run_present()
+            await emulator.clock.advance(30_000)
+            await started
+        call = asyncio.ensure_future(emulator.call(inst("A/slow"), "touch"))
+        await emulator.run_present()
+        await emulator.clock.advance(30_000)
+        await call
+        return [
+            (entry["message"].split(" took ")[0], entry["code"]) for entry in warnings_of(emulator)
+        ]
+
+    found = run_with(write_project(tmp_path, SOURCE + front), body)
+    near = "W_BUDGET_NEAR"
+    assert found == [("the function in front", near), ("init of A/slow", near)]
