@@ -59,8 +59,8 @@ PYTHON: tuple[Difference, ...] = (
         "the faked clock does not reach that function",
     ),
     Difference(
-        "A thread started with `asyncio.to_thread` keeps the turn's context, so storage works "
-        "there; other threads are refused",
+        "A thread started with `asyncio.to_thread` keeps the turn's context, so keys work "
+        "there, and SQL does not; other threads are refused",
         "no threads",
         "use storage in the method itself",
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Awaitable, Callable, Sequence
+from threading import get_ident
 from typing import Any
 
 from edgeemu.core.events import Ending, Failure, Outcome, TurnKind
@@ -57,6 +58,7 @@ class Surroundings:
         self.now_ms = now_ms
         self.seed = seed
         self.loop = loop
+        self.thread_id = get_ident()
         self.request = request
         self.warn = warn
         self.profile = profile
@@ -160,7 +162,8 @@ class TurnHost:
     def sql_exec(self, query: str, bindings: Sequence[Any]) -> SqlRows:
         """Run SQL in the transaction of the turn, which its first use begins."""
         database = self._database
-        if database is None or self.ended or self._closed:
+        in_thread = get_ident() != self._around.thread_id
+        if database is None or self.ended or self._closed or in_thread:
             database = self._open_database()
         return database.exec(query, bindings)
 
@@ -268,6 +271,9 @@ class TurnHost:
 
     def _open_database(self) -> Database:
         self._open()
+        if get_ident() != self._around.thread_id:
+            # It could still be at it when the turn commits.
+            raise ActorError("SQL can be used in the method itself only, not in a thread")
         if self._database is None:
             self._database = self._around.store.sql(self._owner)
             self._database.draw_from(self._draw_for_sql)
