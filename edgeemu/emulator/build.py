@@ -119,6 +119,7 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
         watchdog_ms=config.limits.watchdog_ms,
     )
     shell.engine = engine
+    shell.around.here = engine.here
     meta = {
         META_SEED: seed,
         META_CLOCK_CONFIG: _clock_config(config),

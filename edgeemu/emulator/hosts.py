@@ -63,6 +63,7 @@ class Surroundings:
         self.warn = warn
         self.profile = profile
         self.task_failed = task_failed
+        self.here: Place = lambda: None
 
 
 class TurnHost:
@@ -290,7 +291,7 @@ class TurnHost:
             text = (
                 f"{self._instance} still used its storage after its turn had ended: nothing is kept"
             )
-            self.warn("W_LATE_STORAGE", text, None)
+            self.warn("W_LATE_STORAGE", text, self._around.here())
             raise ActorError("the turn has ended: its storage can be used no more")
         if self._instance is None:
             raise ActorError("the function in front has no storage: use a stub")

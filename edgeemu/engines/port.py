@@ -207,6 +207,9 @@ class Engine(Protocol):
     def took_ns(self, turn_id: int) -> int:
         """Real nanoseconds that the code of a running turn took so far."""
 
+    def here(self) -> str | None:
+        """The `file:line` of the actor code that asks its host for something right now."""
+
     def begins_at(self, instance: InstanceId, method: str) -> str | None:
         """The `file:line` where a method of an instance in memory begins, if it can be told."""
 

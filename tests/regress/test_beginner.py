@@ -251,13 +251,15 @@ def test_storage_of_a_turn_that_has_ended_is_closed(tmp_path: Path) -> None:
         assert await emulator.call(X, "leaves_a_task") == "answered"
         await emulator.clock.advance(1)
         assert emulator.storage.list(X) == {"k": 1}
-        codes = [warning["code"] for warning in _warnings(emulator)]
-        return await emulator.call(X, "what_was_said"), codes
+        told = [(warning["code"], warning["where"]) for warning in _warnings(emulator)]
+        return await emulator.call(X, "what_was_said"), told
 
-    (said, late), codes = run_with(write_project(tmp_path, LATE), story)
+    (said, late), told = run_with(write_project(tmp_path, LATE), story)
     assert "has ended" in said
     assert late is None
-    assert codes == ["W_LATE_STORAGE"]
+    source = (tmp_path / "main.py").read_text().splitlines()
+    line = source.index('                await self.ctx.storage.put("late", 1)') + 1
+    assert told == [("W_LATE_STORAGE", f"main.py:{line}")]
 
 
 def test_the_clock_ends_with_year_9999(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from edgeemu.engines.python.failures import failure_of, place_in
 from edgeemu.engines.python.loop import EmulatorLoop, Steps, World
 from edgeemu.engines.python.project import LoadedProject, OwnedClass, Project
 from edgeemu.engines.python.reading import begins_at, lost_field
-from edgeemu.engines.python.scope import Scope, is_project_file, relative_file
+from edgeemu.engines.python.scope import Scope, caller_place, is_project_file, relative_file
 from edgeemu.engines.python.watchdog import HangInterrupt
 from edgeemu.ids import InstanceId
 from edgeemu.sdk.actor import AlarmInfo
@@ -207,6 +207,10 @@ class PythonEngine:
         """Real nanoseconds that the steps of a turn took so far."""
         scope = self._scopes.get(turn_id)
         return scope.took_ns if scope else 0
+
+    def here(self) -> str | None:
+        """The `file:line` of the actor code that asks its host for something right now."""
+        return caller_place(self._project.root)
 
     def begins_at(self, instance: InstanceId, method: str) -> str | None:
         """The `file:line` where a method of an instance in memory begins."""
