@@ -20,7 +20,7 @@ CATALOGUE = "_edgeemu_catalogue"
 
 _TOKEN = re.compile(
     r"""
-    (?P<blank>   (?:\s | --[^\n]* | /\*.*?(?:\*/|\Z))+ )
+    (?P<blank>   (?:[\s\ufeff] | --[^\n]* | /\*.*?(?:\*/|\Z))+ )
   | (?P<word>    [^\W\d][\w$]* )
   | (?P<end>     ; )
   | (?P<string>  '(?:[^']|'')*(?:'|\Z) )
@@ -77,6 +77,8 @@ def read_script(query: str) -> Script:
 
 
 def _read(query: str) -> Script:
+    if "\0" in query:
+        raise SqlError("a query cannot hold a NUL character: bind the text that has one")
     statements = []
     reader = _Reader()
     for token in _TOKEN.finditer(query):

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 
 import apsw
 import pytest
@@ -345,6 +346,32 @@ def test_catalogue_shows_the_users_tables_only(database: Database) -> None:
 
 def test_own_names_may_be_values(database: Database) -> None:
     assert database.exec("SELECT '_edgeemu_keys'").rows == [("_edgeemu_keys",)]
+
+
+WORDS = st.sampled_from(
+    [
+        *("BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "EXPLAIN", "CREATE"),
+        *("TEMP", "TRIGGER", "TABLE", "VIEW", "AFTER", "INSERT", "OR", "ON", "CONFLICT", "RAISE"),
+        *("INTO", "VALUES", "SELECT", "*", "FROM", "WHERE", "UPDATE", "SET", "DELETE", "DROP"),
+        *("PRAGMA", "journal_mode", "ATTACH", "CASE", "t", "a", "x", "1", "2e5", "?", "?1", ":a"),
+        *("=", ",", ".", "(", ")", ";", "';'", "'", '"', "`", "[", "]", "--", "/*", "*/", "'t'"),
+        *("_edgeemu_keys", "'_edgeemu_keys'", '"_edgeemu_keys"', "key", "value", "main", "temp"),
+        *("sqlite_master", "sqlite_schema", "\ufeff", "\0", "\n", "é"),
+    ]
+)
+
+
+@given(st.lists(WORDS, max_size=25), st.sampled_from(["", " ", "\n"]))
+def test_no_text_gets_out_of_the_turn_or_into_our_tables(words: list[str], between: str) -> None:
+    database = open_database()
+    database.exec("CREATE TABLE t (a)")
+    with suppress(SqlError):
+        database.exec(between.join(words))
+    assert database.connection.in_transaction
+    assert database.problem() is None
+    secret = database.connection.execute("SELECT key, value FROM _edgeemu_keys").fetchall()
+    assert secret == [("k", "secret")]
+    database.close()
 
 
 # --- SQLite's own ------------------------------------------------------------------------------
