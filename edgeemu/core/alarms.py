@@ -5,8 +5,10 @@ replaced alarm is never delivered in place of its successor; nothing is delivere
 instant, nor twice to one instance at one instant.
 """
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from edgeemu.core.events import Ending, Outcome
 from edgeemu.core.journal import Kind
@@ -20,8 +22,7 @@ Note = tuple[Kind, dict[str, Any]]
 """A journal entry in the making: its kind and its data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """When and by which turn something happens to an alarm."""
 
     now_ms: int

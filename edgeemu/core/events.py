@@ -1,7 +1,8 @@
 """The vocabulary of the core: what goes in (events) and what comes out (effects). No decisions."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from edgeemu.core.journal import Entry
 from edgeemu.core.rows import Alarm, AlarmWrite, Fault, FaultHow, InstanceRow
@@ -20,8 +21,7 @@ class TurnKind(StrEnum):
     """A change from outside (storage, alarm, faults) that takes its place in the queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One dispatched unit of work on one instance.
 
     Attributes:
@@ -48,8 +48,7 @@ class Outcome(StrEnum):
     CRASHED = "crashed"
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """An error of a turn.
 
     Attributes:
@@ -72,8 +71,7 @@ class Failure:
         return "ActorMethodError" if self.own else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """How a turn ended, as its engine reports it.
 
     Attributes:
@@ -100,8 +98,7 @@ class Ending:
 # --- events: what happened ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRequested:
+class TurnRequested(Struct, frozen=True):
     """Somebody wants a turn on an instance."""
 
     now_ms: int
@@ -113,8 +110,7 @@ class TurnRequested:
         return self.turn.instance
 
 
-@dataclass(frozen=True, slots=True)
-class TurnWithdrawn:
+class TurnWithdrawn(Struct, frozen=True):
     """A turn that still waits in its queue is wanted no more."""
 
     now_ms: int
@@ -126,8 +122,7 @@ class TurnWithdrawn:
         return self.turn.instance
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmDue:
+class AlarmDue(Struct, frozen=True):
     """The store says that the alarm of an instance is due."""
 
     now_ms: int
@@ -135,8 +130,7 @@ class AlarmDue:
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceLoaded:
+class InstanceLoaded(Struct, frozen=True):
     """The row of an instance was read."""
 
     now_ms: int
@@ -144,8 +138,7 @@ class InstanceLoaded:
     row: InstanceRow
 
 
-@dataclass(frozen=True, slots=True)
-class LoadFailed:
+class LoadFailed(Struct, frozen=True):
     """The row of an instance could not be read."""
 
     now_ms: int
@@ -153,8 +146,7 @@ class LoadFailed:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """The code of a turn came to its end, or to the end of its budget."""
 
     now_ms: int
@@ -162,16 +154,14 @@ class TurnEnded:
     ending: Ending
 
 
-@dataclass(frozen=True, slots=True)
-class TurnCommitted:
+class TurnCommitted(Struct, frozen=True):
     """What a turn left is safe in the store."""
 
     now_ms: int
     turn_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class CommitFailed:
+class CommitFailed(Struct, frozen=True):
     """What a turn left could not be stored: nothing of it is kept."""
 
     now_ms: int
@@ -179,8 +169,7 @@ class CommitFailed:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class EvictRequested:
+class EvictRequested(Struct, frozen=True):
     """An instance is to leave the memory: between turns, or (`crash`) in the middle of one."""
 
     now_ms: int
@@ -189,15 +178,13 @@ class EvictRequested:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TimePassed:
+class TimePassed(Struct, frozen=True):
     """The clock shows `now_ms`: instances that idled long enough are dropped."""
 
     now_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class CodeReplaced:
+class CodeReplaced(Struct, frozen=True):
     """New code is in place: instances in memory are of the old one."""
 
     now_ms: int
@@ -221,15 +208,13 @@ Event = (
 # --- effects: what is to be done ---------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LoadInstance:
+class LoadInstance(Struct, frozen=True):
     """Read the row of an instance and answer with `InstanceLoaded`."""
 
     instance: InstanceId
 
 
-@dataclass(frozen=True, slots=True)
-class StartTurn:
+class StartTurn(Struct, frozen=True):
     """Run the code of a turn and answer with `TurnEnded`, at the latest when the budget is over.
 
     Attributes:
@@ -246,15 +231,13 @@ class StartTurn:
     crash: FaultHow | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StopTurn:
+class StopTurn(Struct, frozen=True):
     """Stop running the code of a turn; what it still writes is discarded."""
 
     turn: Turn
 
 
-@dataclass(frozen=True, slots=True)
-class CommitTurn:
+class CommitTurn(Struct, frozen=True):
     """Store the row, and the turn's keys if `keep_writes`, as one; answer with `TurnCommitted`."""
 
     turn: Turn
@@ -262,8 +245,7 @@ class CommitTurn:
     keep_writes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmOutcome:
+class AlarmOutcome(Struct, frozen=True):
     """What became of an alarm delivery, for whoever asked for it.
 
     Attributes:
@@ -280,8 +262,7 @@ class AlarmOutcome:
     ended_at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """Tell whoever asked for the turn how it ended."""
 
     turn: Turn
@@ -289,24 +270,21 @@ class Reply:
     alarm: AlarmOutcome | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(Struct, frozen=True):
     """Tell whoever asked for the turn that it does not take place."""
 
     turn: Turn
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class DropInstance:
+class DropInstance(Struct, frozen=True):
     """Forget the object of an instance that is in memory."""
 
     instance: InstanceId
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """Write an entry into the journal."""
 
     entry: Entry

@@ -1,9 +1,10 @@
 """The ordered record of everything that happened: what an entry holds and which kinds there are."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from edgeemu.ids import InstanceId
 
@@ -34,8 +35,7 @@ class Kind(StrEnum):
     """It is not kept, but told in place of entries that are gone: the journal has a bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One thing that happened.
 
     Attributes:
@@ -53,11 +53,10 @@ class Entry:
     instance: InstanceId | None = None
     turn: int | None = None
     cause: str = ""
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """An entry as it stands in the journal: with its number and the real time (ms, epoch)."""
 
     seq: int

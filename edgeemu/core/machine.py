@@ -5,8 +5,9 @@ and reports back with further events. Nothing here reads a clock, draws a number
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from edgeemu.core import alarms, cautions, gates, records
 from edgeemu.core.alarms import Moment

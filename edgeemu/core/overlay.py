@@ -5,7 +5,8 @@ before the turn is committed; an open turn blocks nobody.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from edgeemu.core.rows import AlarmWrite
 
@@ -13,8 +14,7 @@ ReadKey = Callable[[str], bytes | None]
 """Reads one key of the instance from the store."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRange:
+class KeyRange(Struct, frozen=True):
     """Which keys a `list` asks for. Order is by code point, which is UTF-8 byte order (U30).
 
     Attributes:

@@ -1,7 +1,8 @@
 """How a turn is told: its entry in the journal, and what the row says of the last one."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from edgeemu.core.events import Ending, Turn, TurnKind
 from edgeemu.core.instances import Instance

@@ -4,9 +4,11 @@ A row is a value. Rules make a new one from an old one; stores write it in the s
 the keys of the turn, so that an alarm and the data it belongs to are never apart.
 """
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class FaultHow(StrEnum):
@@ -18,8 +20,7 @@ class FaultHow(StrEnum):
     CRASH_AFTER_COMMIT = "crash-after-commit"
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """The next `times` deliveries of an instance's alarm fail.
 
     `throw` and `timeout` fail the delivery in place of the handler; the two crashes run the
@@ -31,8 +32,7 @@ class Fault:
     times: int
 
 
-@dataclass(frozen=True, slots=True)
-class Alarm:
+class Alarm(Struct, frozen=True):
     """The pending alarm of an instance.
 
     Attributes:
@@ -64,8 +64,7 @@ class PastAlarmState(StrEnum):
     GIVEN_UP = "given_up"
 
 
-@dataclass(frozen=True, slots=True)
-class PastAlarm:
+class PastAlarm(Struct, frozen=True):
     """The last alarm of an instance that came to its end by delivery."""
 
     state: PastAlarmState
@@ -76,8 +75,7 @@ class PastAlarm:
     set_by: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceRow:
+class InstanceRow(Struct, frozen=True):
     """What is kept of an instance beside its keys.
 
     Attributes:
@@ -101,8 +99,7 @@ class InstanceRow:
     last_error: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmWrite:
+class AlarmWrite(Struct, frozen=True):
     """What a turn did to the alarm: set it (`when_ms`), or cleared it (`when_ms` is None).
 
     Attributes:

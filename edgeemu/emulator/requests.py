@@ -1,7 +1,8 @@
 """What is asked of the shell, and what it answers: plain data."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from edgeemu.core.events import AlarmOutcome, Ending
 from edgeemu.core.rows import AlarmWrite, Fault
@@ -9,8 +10,7 @@ from edgeemu.emulator.hosts import TurnHost
 from edgeemu.engines.port import Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A change from outside that takes its turn: keys, the alarm, planned faults, SQL.
 
     Attributes:
@@ -24,8 +24,7 @@ class Edit:
     run: Callable[[TurnHost], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TurnReply:
+class TurnReply(Struct, frozen=True):
     """How a turn ended, for whoever asked for it.
 
     Attributes:

@@ -6,8 +6,9 @@ values cross as encoded bytes, and objects of the engine never leave it.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from edgeemu.core.events import Failure, TurnKind
 from edgeemu.core.overlay import KeyRange
@@ -16,8 +17,7 @@ from edgeemu.ids import InstanceId
 from edgeemu.rng import Random
 
 
-@dataclass(frozen=True, slots=True)
-class PlainRequest:
+class PlainRequest(Struct, frozen=True):
     """An HTTP request as plain data: what crosses between engines and the server."""
 
     method: str
@@ -26,8 +26,7 @@ class PlainRequest:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PlainResponse:
+class PlainResponse(Struct, frozen=True):
     """An HTTP response as plain data."""
 
     status: int
@@ -42,8 +41,7 @@ Answer = bytes | PlainResponse | None
 """What a turn gives back: an encoded value, a response, or nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What to run.
 
     Attributes:
@@ -63,8 +61,7 @@ class Work:
     function: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """How the code of a turn ended.
 
     Attributes:
@@ -165,8 +162,7 @@ class Host(Protocol):
         """Tell the user about something risky, once a place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A turn, or the work that it left behind, that waits, and where.
 
     Attributes:

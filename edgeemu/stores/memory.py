@@ -6,12 +6,12 @@ stores give back equal values, and nothing that a caller holds can change the st
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from heapq import nsmallest
 from itertools import islice
 from typing import Any, NamedTuple
 
 import apsw
+from msgspec.structs import replace
 
 from edgeemu.core.journal import Recorded
 from edgeemu.core.overlay import KeyRange

@@ -10,8 +10,9 @@ rest of the turn where `StoredTurn.sql` says so; what is not kept is undone by `
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from edgeemu.core.journal import Entry, Recorded
 from edgeemu.core.overlay import KeyRange
@@ -20,8 +21,7 @@ from edgeemu.ids import InstanceId
 from edgeemu.stores.database import Database
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTurn:
+class StoredTurn(Struct, frozen=True):
     """What one turn leaves behind.
 
     Attributes:
@@ -34,13 +34,12 @@ class StoredTurn:
 
     instance: InstanceId
     row: InstanceRow
-    puts: Mapping[str, bytes | None] = field(default_factory=dict)
+    puts: Mapping[str, bytes | None] = {}
     cleared: bool = False
     sql: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """What is applied as one.
 
     Attributes:
@@ -53,19 +52,17 @@ class Batch:
     turns: Sequence[StoredTurn] = ()
     entries: Sequence[Entry] = ()
     real_at_ms: int = 0
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class DueAlarm:
+class DueAlarm(Struct, frozen=True):
     """A pending alarm as the schedule sees it."""
 
     instance: InstanceId
     alarm: Alarm
 
 
-@dataclass(frozen=True, slots=True)
-class EndedAlarm:
+class EndedAlarm(Struct, frozen=True):
     """The last alarm of an instance that was delivered to its end or given up."""
 
     instance: InstanceId

@@ -25,9 +25,6 @@ from edgeemu.stores.lock import StateLock
 from edgeemu.stores.port import Batch, DueAlarm, EndedAlarm
 from edgeemu.stores.sqlite_file import STATE_FILE, close_quietly, explained, open_state_file
 
-ROWS_TOGETHER_MIN = 8
-"""Alarms from which on it is faster to make them column by column."""
-
 _ROW = ", ".join(packing.ROW_COLUMNS)
 _ALARM = "type, name, " + ", ".join(packing.ALARM_COLUMNS)
 _PAST = "type, name, " + ", ".join(packing.PAST_COLUMNS)
@@ -468,11 +465,7 @@ class SqliteStore:
 
 def _due_alarms(found: list[tuple[Any, ...]]) -> list[DueAlarm]:
     """Alarms from rows of the columns in `_ALARM`."""
-    if len(found) < ROWS_TOGETHER_MIN:
-        return [DueAlarm(InstanceId(row[0], row[1]), Alarm(*row[2:])) for row in found]
-    type_names, names, *columns = zip(*found, strict=True)
-    ids = map(InstanceId._make, zip(type_names, names, strict=True))
-    return packing.make_all(DueAlarm, (ids, packing.make_all(Alarm, columns)))
+    return [DueAlarm(InstanceId(row[0], row[1]), Alarm(*row[2:])) for row in found]
 
 
 def _tracer(before_statement: Callable[[str], None]) -> Callable[[apsw.Cursor, str, Any], bool]:

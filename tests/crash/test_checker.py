@@ -1,9 +1,9 @@
 """The checker of the crash tests is checked: what it must catch, it catches."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from edgeemu.config import load_config
 from edgeemu.core.overlay import KeyRange

@@ -6,12 +6,12 @@ The second half checks the checkers: a few bugs are planted, and each must be fo
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
+from msgspec.structs import replace
 
 from edgeemu.core import alarms
 from edgeemu.core.machine import Machine

@@ -4,8 +4,10 @@
 it, but never runs anything. A test ends each turn itself.
 """
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
+
+from msgspec.structs import replace
 
 from edgeemu.core.events import (
     AlarmDue,
@@ -180,4 +182,5 @@ class Driver:
 
 def jittery() -> Profile:
     """A profile whose delays have a random part."""
-    return replace(TELNYX, retry=replace(TELNYX.retry, jitter_percent_max=50))
+    retry = dataclasses.replace(TELNYX.retry, jitter_percent_max=50)
+    return dataclasses.replace(TELNYX, retry=retry)

@@ -1,9 +1,9 @@
 """Warnings that the core decides: each mistake is found, and the habit beside it is not."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from edgeemu.core.events import CodeReplaced, Ending, Outcome, TurnKind
 from edgeemu.core.names import odd_characters, odd_name_text
