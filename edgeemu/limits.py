@@ -54,9 +54,9 @@ ENTRY_DELAY_MS = 20
 """Real milliseconds that a journal entry waits for a turn to be kept with (a choice: too short to
 be seen in a live log, and long against a request)."""
 
-TURN_IDS_RESERVED = 100
-"""Numbers of turns that the state folder counts as given ahead, so that not each commit writes
-the last one (a choice: at most as many stay unused after `kill -9`)."""
+POSITION_ENTRIES_MAX = 100
+"""Journal entries after which the position of clock and turns is written anew, and that a start
+looks through for the last turn (a choice: once in fifty turns costs nothing, nor does the look)."""
 
 POSITION_AGE_MS = 1_000
 """Real milliseconds after which the kept position of a real clock is written anew (a choice: as

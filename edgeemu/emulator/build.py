@@ -9,7 +9,7 @@ from edgeemu.config import Config
 from edgeemu.core.machine import Machine
 from edgeemu.core.profile import PROFILES
 from edgeemu.emulator.functions import make_project
-from edgeemu.emulator.position import META_POSITION
+from edgeemu.emulator.position import META_POSITION, next_turn_id
 from edgeemu.emulator.shell import Shell
 from edgeemu.engines.python.engine import PythonEngine
 from edgeemu.engines.python.loop import EmulatorLoop
@@ -106,7 +106,7 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
         lateness_ms=config.clock.alarm_lateness_ms,
         idle_eviction_ms=config.dev.idle_eviction_ms,
         jitter=stream(seed, "retry_jitter"),
-        turn_id=position["turn_id"] if position else 1,
+        turn_id=next_turn_id(position, store),
         evict_always=options.evict_always,
         check=options.check,
     )
@@ -126,7 +126,7 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
         META_POSITION: shell.position.read(),
     }
     store.apply(Batch(real_at_ms=clock.real_ms(), meta=meta))
-    shell.position.note_kept(meta)
+    shell.position.note_kept(meta, 0)
     return Parts(config, store, clock, shell, engine, seed, tuple(notices))
 
 

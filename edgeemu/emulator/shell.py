@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from edgeemu.clock import EmulatorClock, call_later_real_ms
+from edgeemu.clock import ClockMode, EmulatorClock, call_later_real_ms
 from edgeemu.core.events import (
     CommitFailed,
     CommitTurn,
@@ -42,7 +42,7 @@ from edgeemu.core.timers import Timer, Timers
 from edgeemu.core.warnings import Warn
 from edgeemu.emulator.hosts import Surroundings, TurnHost
 from edgeemu.emulator.notices import Notices
-from edgeemu.emulator.position import Position
+from edgeemu.emulator.position import META_POSITION, Position
 from edgeemu.emulator.requests import Edit, TurnReply
 from edgeemu.emulator.schedule import Schedule
 from edgeemu.engines.port import Answer, Engine, Result, Work
@@ -411,11 +411,10 @@ class Shell:
             self.loop.call_soon(self.flush, context=self.loop.plain_context)
 
     def keep_position(self) -> None:
-        """Keep where the clock and the turns stand, as the last thing."""
-        meta = self.position.last()
-        if meta and self.broken is None:
+        """Keep where a clock at a rate stands: it does not run while nothing does."""
+        if self.clock.mode is ClockMode.RATE and self.broken is None:
             with suppress(EdgeemuError):
-                self.store.apply(Batch(real_at_ms=0, meta=meta))
+                self.store.apply(Batch(real_at_ms=0, meta={META_POSITION: self.position.read()}))
 
     def flush(self) -> None:
         """Apply everything that ended since the last time, then tell the machine."""
@@ -425,13 +424,13 @@ class Shell:
         entries, self._entries = self._entries, []
         if not turns and not entries:
             return
-        batch = Batch(turns, entries, self.clock.real_ms(), self.position.news())
+        batch = Batch(turns, entries, self.clock.real_ms(), self.position.news(len(entries)))
         try:
             recorded = self.store.apply(batch)
         except EdgeemuError as error:
             self._flush_failed(error, batch, ids)
             return
-        self.position.note_kept(batch.meta)
+        self.position.note_kept(batch.meta, len(entries))
         for stored in turns:
             alarm = stored.row.alarm
             self.schedule.note(stored.instance, alarm)

@@ -296,6 +296,11 @@ class MemoryStore:
         found = list(map(packing.unpack_entry, islice(matching, max(limit, 0))))
         return found if oldest_first else found[::-1]
 
+    def newest_turn(self, entries: int) -> int:
+        """The greatest number of a turn among the newest `entries` of the journal; 0 for none."""
+        newest = islice(reversed(self._journal), entries)
+        return max((packed[packing.TURN_AT] or 0 for packed in newest), default=0)
+
     def read_meta(self, key: str) -> Any:
         """A JSON-safe value that a batch kept under `key`, or None."""
         text = self._meta.get(key)

@@ -69,6 +69,8 @@ ENTRY_COLUMNS = (
 )
 """What `pack_entry` makes, in order."""
 
+TURN_AT = ENTRY_COLUMNS.index("turn")
+
 JOURNAL_PRUNE_ENTRIES = 1_000
 """New entries between two prunings of the journal; it holds up to so many beyond its bound."""
 

@@ -156,6 +156,9 @@ class Store(Protocol):
             limit: how many at most.
         """
 
+    def newest_turn(self, entries: int) -> int:
+        """The greatest number of a turn among the newest `entries` of the journal; 0 for none."""
+
     def read_meta(self, key: str) -> Any:
         """A JSON-safe value that a batch kept under `key`, or None."""
 

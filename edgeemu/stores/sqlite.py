@@ -52,6 +52,7 @@ _MEASURE = (
     " FROM keys WHERE instance = ?"
 )
 _RECORD = f"INSERT INTO journal ({_ENTRY}) VALUES ({', '.join('?' * len(packing.ENTRY_COLUMNS))})"
+_NEWEST_TURN = "SELECT max(turn) FROM (SELECT turn FROM journal ORDER BY seq DESC LIMIT ?)"
 _PRUNE = "DELETE FROM journal WHERE seq <= ?"
 _PUT_META = "REPLACE INTO meta (key, value) VALUES (?, ?)"
 _DELETE_META = "DELETE FROM meta WHERE key = ?"
@@ -370,6 +371,12 @@ class SqliteStore:
         bindings.append(max(limit, 0))
         found = [packing.unpack_entry(columns) for columns in self._rows(sql, bindings)]
         return found if oldest_first else found[::-1]
+
+    @_explaining
+    def newest_turn(self, entries: int) -> int:
+        """The greatest number of a turn among the newest `entries` of the journal; 0 for none."""
+        found = self._db.execute(_NEWEST_TURN, (entries,)).get
+        return found if isinstance(found, int) else 0
 
     @_explaining
     def read_meta(self, key: str) -> Any:

@@ -19,6 +19,7 @@ from edgeemu.core.journal import Kind, Recorded
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.profile import PROFILES
 from edgeemu.core.rows import InstanceRow
+from edgeemu.emulator.position import next_turn_id
 from edgeemu.ids import InstanceId
 from edgeemu.limits import LIST_PAGE_MAX
 from edgeemu.stores.sqlite import SqliteStore
@@ -141,14 +142,15 @@ def check_state(folder: Path, answered: Answered) -> dict[str, Any]:
         for address in answered.adds:
             type_name, _, name = address.partition("/")
             assert InstanceId(type_name, name) in rows, f"{address} was answered and is gone"
-        _check_clock(position, answered, journal)
+        turn_id = next_turn_id(position, store)
+        _check_clock(position, turn_id, answered, journal)
     finally:
         store.close()
     connection = apsw.Connection(str(folder / "state.sqlite"))
     assert connection.pragma("integrity_check") == "ok", "the file is damaged"
     connection.close()
     answered.now_ms = max(answered.now_ms, position["now_ms"])
-    return {"instances": len(rows), "turns": position["turn_id"], "now_ms": position["now_ms"]}
+    return {"instances": len(rows), "turns": turn_id, "now_ms": position["now_ms"]}
 
 
 def _check_ledger(
@@ -197,7 +199,9 @@ def _check_deliveries(instance: InstanceId, own: list[Recorded]) -> None:
             retries[due_ms] += entry.data["outcome"] != "succeeded"
 
 
-def _check_clock(position: dict[str, Any], answered: Answered, journal: list[Recorded]) -> None:
+def _check_clock(
+    position: dict[str, Any], turn_id: int, answered: Answered, journal: list[Recorded]
+) -> None:
     assert position["now_ms"] >= answered.now_ms, "the clock went back"
     instants = [each.entry.now_ms for each in journal]
     assert instants == sorted(instants), "the journal runs back in time"
@@ -205,4 +209,4 @@ def _check_clock(position: dict[str, Any], answered: Answered, journal: list[Rec
     numbers = [each.seq for each in journal]
     assert numbers == list(range(1, len(numbers) + 1)), "an entry is missing"
     turns = [each.entry.turn for each in journal if each.entry.turn is not None]
-    assert position["turn_id"] > max(turns, default=0), "a turn number would be given twice"
+    assert turn_id > max(turns, default=0), "a turn number would be given twice"

@@ -6,9 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from edgeemu.config import load_config
+from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.overlay import KeyRange
 from edgeemu.emulator import Emulator, Options
 from edgeemu.ids import InstanceId
+from edgeemu.limits import POSITION_ENTRIES_MAX
 from edgeemu.stores.port import Batch, StoredTurn
 from edgeemu.stores.sqlite import SqliteStore
 from tests.crash.story import EVERY_MS, Answered, check_state, write_story
@@ -27,8 +29,8 @@ def _tamper(store, instance, **changes):
         row = replace(row, alarm=None)
     elif alarm:
         row = replace(row, alarm=replace(row.alarm, **alarm))
-    meta = changes.pop("meta", {})
-    store.apply(Batch([StoredTurn(instance, row, puts)], meta=meta))
+    meta, entries = changes.pop("meta", {}), changes.pop("entries", ())
+    store.apply(Batch([StoredTurn(instance, row, puts)], entries, meta=meta))
 
 
 TAMPERING: dict[str, tuple[InstanceId, dict[str, Any], str]] = {
@@ -47,7 +49,10 @@ TAMPERING: dict[str, tuple[InstanceId, dict[str, Any], str]] = {
     ),
     "a turn number given twice": (
         LEDGER,
-        {"meta": {"position": {"now_ms": 1_893_457_000_000, "turn_id": 1}}},
+        {
+            "meta": {"position": {"now_ms": 1_893_457_000_000, "turn_id": 1}},
+            "entries": [Entry(Kind.CLOCK, 1_893_457_000_000)] * POSITION_ENTRIES_MAX,
+        },
         "given twice",
     ),
 }

@@ -3,8 +3,11 @@
 import pytest
 
 from edgeemu.clock import ClockMode, ClockState, EmulatorClock, FixedRealClock
-from edgeemu.emulator.position import META_POSITION, Position
-from edgeemu.limits import POSITION_AGE_MS, TURN_IDS_RESERVED
+from edgeemu.core.journal import Entry, Kind
+from edgeemu.emulator.position import META_POSITION, Position, next_turn_id
+from edgeemu.limits import POSITION_AGE_MS, POSITION_ENTRIES_MAX
+from edgeemu.stores.memory import MemoryStore
+from edgeemu.stores.port import Batch
 from tests.support.machines import make_machine
 
 
@@ -17,20 +20,22 @@ class Place:
         self.clock.set_mode(mode, 60.0)
         self.machine = make_machine()
         self.position = Position(self.clock, self.machine)
+        self.store = MemoryStore()
         self.keep()
 
-    def keep(self):
-        news = self.position.news()
-        self.position.note_kept(news)
+    def keep(self, *entries):
+        news = self.position.news(len(entries))
+        self.store.apply(Batch(entries=entries, meta=news))
+        self.position.note_kept(news, len(entries))
         return news
 
     def restarted(self):
         """A clock made from what was kept, and the number of the next turn then."""
-        kept = self.position._kept or {}
+        kept = self.store.read_meta(META_POSITION)
         state = ClockState(
             ClockMode(kept["mode"]), kept["rate"], kept["now_ms"], kept["real_at_ms"]
         )
-        return EmulatorClock(self.real, state), kept["turn_id"]
+        return EmulatorClock(self.real, state), next_turn_id(kept, self.store)
 
 
 def test_real_clock_is_found_again_from_an_older_moment():
@@ -76,20 +81,15 @@ def test_clock_at_a_rate_is_kept_with_each_of_its_instants():
     assert META_POSITION in place.keep()
 
 
-def test_no_turn_number_is_given_twice():
+@pytest.mark.parametrize("without_turn", [0, 1, POSITION_ENTRIES_MAX])
+def test_turns_are_numbered_on(without_turn):
+    """Also where many entries of no turn follow, in which the turns before would be overlooked."""
     place = Place(ClockMode.REAL)
     written = 0
-    for _ in range(5 * TURN_IDS_RESERVED):
-        given = place.machine.take_turn_id()
-        written += bool(place.keep())
-        assert place.restarted()[1] > given
-    assert 4 <= written <= 5
-
-
-def test_end_keeps_the_exact_number():
-    place = Place(ClockMode.REAL)
-    place.machine.take_turn_id()
-    last = place.position.last()
-    assert last[META_POSITION]["turn_id"] == place.machine.next_turn_id
-    place.position.note_kept(last)
-    assert place.position.last() == {}
+    for _ in range(3 * POSITION_ENTRIES_MAX):
+        turn = place.machine.take_turn_id()
+        told = Entry(Kind.CALL, 0, None, turn)
+        written += bool(place.keep(told, *[Entry(Kind.EVICTED, 0)] * without_turn))
+        assert place.restarted()[1] == turn + 1
+    entries = 3 * POSITION_ENTRIES_MAX * (1 + without_turn)
+    assert written <= entries // POSITION_ENTRIES_MAX
