@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from edgeemu.sdk.actor import StatefulActor as StatefulActor
     from edgeemu.sdk.context import ActorContext as ActorContext
     from edgeemu.sdk.context import ActorStorage as ActorStorage
+    from edgeemu.sdk.context import ActorTransaction as ActorTransaction
     from edgeemu.sdk.errors import ActorError as ActorError
     from edgeemu.sdk.errors import ActorMethodError as ActorMethodError
     from edgeemu.sdk.errors import ActorMethodTimeoutError as ActorMethodTimeoutError
@@ -33,6 +34,7 @@ _HOMES = {
     "ActorMethodTimeoutError": "edgeemu.sdk.errors",
     "ActorPrivateMethodError": "edgeemu.sdk.errors",
     "ActorStorage": "edgeemu.sdk.context",
+    "ActorTransaction": "edgeemu.sdk.context",
     "ActorUnknownMethodError": "edgeemu.sdk.errors",
     "AlarmInfo": "edgeemu.sdk.actor",
     "Code": "edgeemu.errors",

@@ -85,6 +85,8 @@ def _turn(entry: Fields) -> list[Line]:
     error = entry.get("error")
     if error:
         found += error_lines(error, fault=entry.get("fault"))
+    if entry.get("writes_kept"):
+        found.append(["    ", ("what it wrote outside of the transaction is kept", "dim")])
     return found
 
 

@@ -10,11 +10,19 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from edgeemu.core.events import Ending, Outcome
+from edgeemu.core.events import Ending, Failure, Outcome
 from edgeemu.core.journal import Kind
 from edgeemu.core.profile import RetryPolicy
 from edgeemu.core.retry import next_attempt_at_ms
-from edgeemu.core.rows import Alarm, AlarmWrite, InstanceRow, PastAlarm, PastAlarmState
+from edgeemu.core.rows import (
+    Alarm,
+    AlarmWrite,
+    Fault,
+    FaultHow,
+    InstanceRow,
+    PastAlarm,
+    PastAlarmState,
+)
 from edgeemu.limits import DELIVERY_SPACING_MS
 from edgeemu.rng import Random
 
@@ -142,6 +150,24 @@ def end_failed(
     return replace(row, alarm=alarm), (Kind.ALARM_RETRY, data)
 
 
+def ending_in_place(fault: Fault) -> Ending | None:
+    """How a delivery ends that a planned fault fails in place of the handler; None if it runs."""
+    if fault.how is FaultHow.THROW:
+        return Ending(Outcome.FAILED, Failure("InjectedError", fault.message))
+    if fault.how is FaultHow.TIMEOUT:
+        return Ending(Outcome.TIMED_OUT, Failure("ActorAlarmTimeoutError", fault.message))
+    return None
+
+
+def gave_up(ending: Ending, pending: Alarm | None) -> bool:
+    """Whether a delivery that ended so was the last of its alarm, which is lost.
+
+    One whose handler cleared the alarm itself, in writes that are kept, has lost nothing.
+    """
+    cleared = ending.commit and ending.alarm is not None
+    return ending.outcome is not Outcome.SUCCEEDED and pending is None and not cleared
+
+
 def after_turn(
     row: InstanceRow,
     ending: Ending,
@@ -164,15 +190,16 @@ def after_turn(
     """
     note: Note | None = None
     if keep and ending.alarm is not None:
-        if row.alarm == delivered:  # It is spent (U51): nothing is replaced or cleared.
+        spent = delivered is not None and ending.outcome is Outcome.SUCCEEDED
+        if spent and row.alarm == delivered:  # So nothing is replaced or cleared (U51).
             row = replace(row, alarm=None)
         row, note = apply_write(row, ending.alarm, moment)
     if delivered is None:
         return row, note
     untouched = row.alarm == delivered
     if ending.outcome is Outcome.SUCCEEDED:
-        spent = end_delivered(row, delivered, moment)
-        return (spent if untouched else replace(spent, alarm=row.alarm)), note
+        done = end_delivered(row, delivered, moment)
+        return (done if untouched else replace(done, alarm=row.alarm)), note
     if not untouched:
         return row, note  # What a kept write of a failed delivery set stands in its place.
     counted = ending.outcome is not Outcome.CRASHED

@@ -7,6 +7,7 @@ works, it is silent.
 from collections import OrderedDict
 from collections.abc import Mapping
 
+from edgeemu.core import alarms
 from edgeemu.core.events import Ending, Outcome, Turn, TurnKind
 from edgeemu.core.instances import Instance
 from edgeemu.core.rows import Alarm, InstanceRow, PastAlarmState
@@ -144,8 +145,8 @@ def _look_at_failure(
         )
         found.append(_warn("W_REARM_THEN_RAISE", message, write.set_by, turn))
     past, delivered = after.past_alarm, instance.delivering
-    gave_up = after.alarm is None and past is not None and delivered is not None
-    if gave_up and past is not None and past.state is PastAlarmState.GIVEN_UP:
+    lost = alarms.gave_up(ending, after.alarm) and delivered is not None
+    if lost and past is not None and past.state is PastAlarmState.GIVEN_UP:
         place = past.set_by if past.set_by is not None and ":" in past.set_by else None
         set_by = f", set by {past.set_by}," if past.set_by else ""
         message = (

@@ -80,6 +80,7 @@ class Ending(Struct, frozen=True):
         alarm: what the turn did to the alarm.
         wrote: whether it wrote anything else.
         faults: for an edit that plans faults, the new list.
+        poison: why a transaction of the turn failed, if one did; the core judges by it.
         commit: whether the writes of a turn that did not succeed are kept all the same.
         took_ns: real nanoseconds spent, for the log only.
         left_alarm_at: the `file:line` that deleted all keys beside a pending alarm, if one did.
@@ -90,6 +91,7 @@ class Ending(Struct, frozen=True):
     alarm: AlarmWrite | None = None
     wrote: bool = False
     faults: tuple[Fault, ...] | None = None
+    poison: Failure | None = None
     commit: bool = False
     took_ns: int = 0
     left_alarm_at: str | None = None

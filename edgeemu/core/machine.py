@@ -40,16 +40,15 @@ from edgeemu.core.events import (
     TurnWithdrawn,
 )
 from edgeemu.core.instances import Drop, Instance
-from edgeemu.core.journal import Entry, Kind
+from edgeemu.core.journal import Entry
 from edgeemu.core.profile import Profile
 from edgeemu.core.residence import Residence
 from edgeemu.core.rows import FaultHow, take_fault
+from edgeemu.core.transactions import judged
 from edgeemu.errors import InvariantError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import QUEUED_TURNS_MAX
 from edgeemu.rng import Random
-
-_REPLACING_FAULTS = (FaultHow.THROW, FaultHow.TIMEOUT)
 
 
 class Machine(Residence):
@@ -232,7 +231,7 @@ class Machine(Residence):
         instance = self._running.get(event.turn_id)
         if instance is None or instance.running is None or instance.ending is not None:
             return  # Code that ran past its end: what it did is discarded.
-        turn, ending = instance.running, event.ending
+        turn, ending = instance.running, judged(event.ending)
         if turn.kind is TurnKind.INIT:
             self._end_init(instance, turn, ending, event.now_ms, out)
         else:
@@ -250,13 +249,16 @@ class Machine(Residence):
             pending = instance.stored.alarm
             outcome = AlarmOutcome(
                 retry_count=delivered.retry_count if delivered else 0,
-                gave_up=ending.outcome is not Outcome.SUCCEEDED and pending is None,
+                gave_up=alarms.gave_up(ending, pending),
                 next=pending,
                 started_at_ms=instance.started_at_ms,
                 ended_at_ms=instance.ended_at_ms,
             )
         instance.running = instance.ending = instance.delivering = instance.fault = None
         out.append(Reply(turn, ending, outcome))
+        if turn.kind is TurnKind.INIT and ending.outcome is not Outcome.SUCCEEDED:
+            self._fail_waker(instance, ending, event.now_ms, out)
+            return
         if self.evict_always and turn.kind not in (TurnKind.INIT, TurnKind.EDIT):
             instance.drop = instance.drop or Drop("evict-always", f"turn {turn.id}")
         if instance.drop is not None:
@@ -297,12 +299,7 @@ class Machine(Residence):
         while gates.may_enter(instance, self.profile):
             turn = instance.queue[0]
             if turn.kind is TurnKind.ALARM and not gates.is_still_due(instance, turn, now_ms):
-                instance.queue.popleft()
-                self._mark_alarm(instance, queued=False)
-                data = {"generation": turn.generation}
-                stale = Entry(Kind.ALARM_STALE, now_ms, instance.id, turn.id, turn.cause, data)
-                out.append(Record(stale))
-                out.append(Refuse(turn, "its alarm was replaced or cleared before its turn came"))
+                self._pass_over(instance, now_ms, out)
                 continue
             if gates.needs_object(turn) and not instance.resident:
                 cause = f"turn {turn.id}"
@@ -314,6 +311,13 @@ class Machine(Residence):
             break
         self._note_idleness(instance)
         self._forget_if_unused(instance)
+
+    def _pass_over(self, instance: Instance, now_ms: int, out: Effects) -> None:
+        """The alarm turn at the head of the queue has lost its alarm (U58)."""
+        turn = instance.queue.popleft()
+        self._mark_alarm(instance, queued=False)
+        out.append(Record(records.stale_entry(turn, now_ms)))
+        out.append(Refuse(turn, "its alarm was replaced or cleared before its turn came"))
 
     def _start(self, instance: Instance, turn: Turn, now_ms: int, out: Effects) -> None:
         instance.running = turn
@@ -328,12 +332,9 @@ class Machine(Residence):
         instance.delivering = alarm
         instance.row, fault = take_fault(alarms.start_delivery(instance.stored, now_ms))
         instance.fault = fault
-        if fault is not None and fault.how in _REPLACING_FAULTS:
-            outcome = Outcome.FAILED if fault.how is FaultHow.THROW else Outcome.TIMED_OUT
-            name = "InjectedError" if fault.how is FaultHow.THROW else "ActorAlarmTimeoutError"
-            self._end_turn(
-                instance, turn, Ending(outcome, Failure(name, fault.message)), now_ms, out
-            )
+        replacing = None if fault is None else alarms.ending_in_place(fault)
+        if replacing is not None:
+            self._end_turn(instance, turn, replacing, now_ms, out)
             return
         out.append(
             StartTurn(
@@ -354,29 +355,37 @@ class Machine(Residence):
         succeeded = ending.outcome is Outcome.SUCCEEDED
         instance.resident = succeeded
         instance.broken = not succeeded
-        if succeeded and (ending.wrote or ending.alarm is not None):
+        if (succeeded or ending.commit) and (ending.wrote or ending.alarm is not None):
             self._finish(instance, turn, ending, now_ms, keep=True, out=out)
             return
+        out.append(Record(records.turn_entry(instance, turn, ending, now_ms, self.profile)))
         if succeeded:  # The turn that woke the instance starts at once.
-            out.append(Record(records.turn_entry(instance, turn, ending, now_ms, self.profile)))
             out.extend(self._cautions.near_budget(turn, now_ms - instance.started_at_ms))
             self._end_unkept(instance, turn, ending, now_ms, out)
             return
-        # The turn that woke the instance fails with it (U20); an alarm used up an attempt (U59).
         self._running.pop(turn.id)
         instance.running = None
-        out.append(Record(records.turn_entry(instance, turn, ending, now_ms, self.profile)))
         out.append(Reply(turn, ending))
+        self._fail_waker(instance, ending, now_ms, out)
+
+    def _fail_waker(self, instance: Instance, ending: Ending, now_ms: int, out: Effects) -> None:
+        """What woke the instance fails with it (U20); an alarm used up an attempt (U59)."""
         out.append(DropInstance(instance.id, "init failed"))
         instance.drop = None
-        waker = instance.queue.popleft()
+        waker = instance.queue[0]
+        if waker.kind is TurnKind.ALARM and not gates.is_still_due(instance, waker, now_ms):
+            self._pass_over(instance, now_ms, out)
+            self._pump(instance, now_ms, out)
+            return
+        instance.queue.popleft()
         instance.running = waker
         instance.started_at_ms = now_ms
         self._running[waker.id] = instance
         if waker.kind is TurnKind.ALARM:
             instance.delivering = instance.stored.alarm
             instance.row = alarms.start_delivery(instance.stored, now_ms)
-        self._end_turn(instance, waker, replace(ending, took_ns=0), now_ms, out)
+        failed = replace(ending, alarm=None, wrote=False, commit=False, took_ns=0)
+        self._end_turn(instance, waker, failed, now_ms, out)
 
     def _end_unkept(
         self, instance: Instance, turn: Turn, ending: Ending, now_ms: int, out: Effects
@@ -397,13 +406,10 @@ class Machine(Residence):
             self._end_unkept(instance, turn, ending, now_ms, out)  # Looking makes no instance.
             return
         keep = ending.commit or ending.outcome is Outcome.SUCCEEDED
-        if instance.fault is not None and ending.outcome is Outcome.SUCCEEDED:
+        if instance.fault is not None and keep:
             keep = instance.fault.how is FaultHow.CRASH_AFTER_COMMIT
-            ending = replace(
-                ending,
-                outcome=Outcome.CRASHED,
-                failure=Failure("ActorCrashedError", instance.fault.message),
-            )
+            failure = Failure("ActorCrashedError", instance.fault.message)
+            ending = replace(ending, outcome=Outcome.CRASHED, failure=failure, commit=keep)
             instance.drop = Drop("crash", "fault")
         self._finish(instance, turn, ending, now_ms, keep=keep, out=out)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from edgeemu.core.events import Ending, Turn, TurnKind
+from edgeemu.core.events import Ending, Outcome, Turn, TurnKind
 from edgeemu.core.instances import Instance
 from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.profile import Profile
@@ -39,9 +39,17 @@ def turn_entry(
             data["error"]["where"] = failure.where
         if failure.trace:
             data["error"]["trace"] = failure.trace
+    if ending.commit and ending.outcome is Outcome.FAILED:
+        data["writes_kept"] = True
     if instance.fault is not None:
         data["fault"] = instance.fault.how.value
     return Entry(Kind(turn.kind.value), now_ms, instance.id, turn.id, turn.cause, data)
+
+
+def stale_entry(turn: Turn, now_ms: int) -> Entry:
+    """The entry of an alarm turn whose alarm was replaced or cleared before it came."""
+    data = {"generation": turn.generation}
+    return Entry(Kind.ALARM_STALE, now_ms, turn.instance, turn.id, turn.cause, data)
 
 
 def with_last_turn(row: InstanceRow, turn: Turn, ending: Ending, entry: Entry) -> InstanceRow:

@@ -10,11 +10,6 @@ MISSING: tuple[Missing, ...] = (
     ),
     Missing("the Cloudflare profile", "`E_CONFIG_UNSUPPORTED` when the configuration is read"),
     Missing(
-        "`storage.transaction`",
-        "`AttributeError` that names this page",
-        (34, 35, 36, 37, 38),
-    ),
-    Missing(
         "`storage.sql`, `storage.transaction_sync` with the state on disk",
         "`SqlError`; in tests and with `dev --in-memory` they work",
     ),

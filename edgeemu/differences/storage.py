@@ -75,13 +75,21 @@ TRANSACTIONS = Chapter(
             "`ctx.storage` used inside the function of a transaction",
             "what it writes belongs to the turn, not to the transaction",
         ),
-        Choice("U36", "6.3", "a transaction inside a transaction", "refused with an error"),
+        Choice(
+            "U36",
+            "6.3",
+            "a transaction inside a transaction",
+            "refused with an error, also in a task that the outer one started; two that run "
+            "beside one another are fine: each sees what the other has committed, the later wins",
+        ),
         Choice("U37", "6.3", "`txn` used after its transaction has ended", "refused"),
         Choice(
             "U38",
             "6.3",
             "a caught failed transaction in an alarm or a socket handler",
-            "the delivery has failed, or the socket closes with 1011; the other writes are kept",
+            "the delivery has failed, or the socket closes with 1011; the other writes are kept, "
+            "and an alarm that the delivery set or cleared is one of them: it takes the place of "
+            "the redelivery",
         ),
     ),
 )

@@ -11,12 +11,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from threading import get_ident
 from typing import Any
 
+from msgspec.structs import replace
+
 from edgeemu.core.events import Ending, Failure, Outcome, TurnKind
 from edgeemu.core.names import odd_name_text
 from edgeemu.core.overlay import KeyRange, TurnWrites
 from edgeemu.core.profile import Profile
 from edgeemu.core.rows import Alarm, AlarmWrite, InstanceRow
 from edgeemu.core.sql import SqlRows
+from edgeemu.core.transactions import Transactions
 from edgeemu.engines.port import Answer, Place, PlainRequest, PlainResponse, Work
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.ids import InstanceId
@@ -88,6 +91,7 @@ class TurnHost:
         self._closed = False
         self._asked_alarm = False
         self._left_alarm_at: str | None = None
+        self._txns: Transactions | None = None
 
     @property
     def instance(self) -> InstanceId | None:
@@ -110,16 +114,23 @@ class TurnHost:
             self._random = stream(self._around.seed, "actor", owner, self._turn_id)
         return self._random
 
-    def get(self, key: str) -> bytes | None:
-        """The encoded value under a key as the turn sees it."""
+    def get(self, key: str, txn: int | None = None) -> bytes | None:
+        """The encoded value under a key as the turn, or its transaction `txn`, sees it."""
+        if txn is not None:
+            return self._transactions().get(txn, key, self._read)
         return self._open().get(key, self._read)
 
-    def put(self, key: str, data: bytes) -> None:
-        """Write an encoded value."""
-        self._open().put(key, data)
+    def put(self, key: str, data: bytes, txn: int | None = None) -> None:
+        """Write an encoded value, in the turn or in its transaction `txn`."""
+        if txn is not None:
+            self._transactions().put(txn, key, data)
+        else:
+            self._open().put(key, data)
 
-    def delete(self, key: str) -> bool:
+    def delete(self, key: str, txn: int | None = None) -> bool:
         """Delete a key; whether it was there."""
+        if txn is not None:
+            return self._transactions().delete(txn, key, self._read)
         return self._open().delete(key, self._read)
 
     def clear(self, place: Place | None = None) -> None:
@@ -134,13 +145,12 @@ class TurnHost:
         """The line that deleted all keys beside a pending alarm, if the turn wrote none since."""
         return None if self.writes.puts else self._left_alarm_at
 
-    def list(self, keys: KeyRange, place: Place | None = None) -> Entries:
+    def list(self, keys: KeyRange, place: Place | None = None, txn: int | None = None) -> Entries:
         """The entries in a range; who left the limit out is told where it cuts (section 6.2)."""
-        writes, limit = self._open(), keys.limit
+        limit = keys.limit
         if place is None or limit is None:
-            return writes.list(keys, self._read_range)
-        one_more = KeyRange(keys.lower, keys.upper, keys.prefix, keys.reverse, limit + 1)
-        found = writes.list(one_more, self._read_range)
+            return self._list(keys, txn)
+        found = self._list(replace(keys, limit=limit + 1), txn)
         if len(found) > limit:
             text = (
                 f"list() of {self._instance} gave {limit} keys, and there are more: it has a limit "
@@ -148,6 +158,29 @@ class TurnHost:
             )
             self.warn("W_LIST_CUT", text, place())
         return found[:limit]
+
+    def _list(self, keys: KeyRange, txn: int | None) -> Entries:
+        if txn is not None:
+            return self._transactions().list(txn, keys, self._read_range)
+        return self._open().list(keys, self._read_range)
+
+    def begin(self, within: int | None) -> int:
+        """Open a transaction; its number."""
+        return self._transactions().begin(within)
+
+    def commit(self, txn: int) -> None:
+        """Give the writes of a transaction, which ends, to the turn."""
+        self._transactions().commit(txn, self._read)
+
+    def roll_back(self, txn: int, failure: Failure) -> None:
+        """Drop the writes of a transaction, which ends; the turn can succeed no more."""
+        if not self.ended and not self._closed:  # Afterwards, nothing of the turn is kept anyway.
+            self._transactions().roll_back(txn, failure)
+
+    @property
+    def poison(self) -> Failure | None:
+        """Why a transaction of the turn failed, if one did."""
+        return None if self._txns is None else self._txns.failure
 
     def get_alarm(self) -> int | None:
         """The instant of the pending alarm as the turn sees it."""
@@ -269,6 +302,12 @@ class TurnHost:
             context=loop.plain_context,
         )
         return future
+
+    def _transactions(self) -> Transactions:
+        writes = self._open()
+        if self._txns is None:
+            self._txns = Transactions(writes)
+        return self._txns
 
     def _open_database(self) -> Database:
         self._open()

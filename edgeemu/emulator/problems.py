@@ -30,7 +30,8 @@ _RULES = {
     "ActorAlarmTimeoutError": "an alarm handler has a budget of emulated time",
     "BlockConcurrencyTimeoutError": "the activation has a budget of emulated time",
     "ActorHangError": "code that never waits stops every other actor, so a watchdog ends it",
-    "ActorOutputGateError": "a turn succeeds only if all of its writes do, awaited or not",
+    "ActorOutputGateError": "a turn succeeds only if all of its writes do, awaited or not, and all "
+    "of its transactions, caught or not",
     "ActorCrashedError": "the instance was dropped in the middle of the turn",
     "CodecError": "arguments and results are copied, and not every value can be",
     "StateUnwritableError": "the state folder could not be written",
@@ -38,14 +39,22 @@ _RULES = {
 _RULE = "the emulator ended the turn"
 
 
-def actor_failed(instance: InstanceId, what: str, failure: Failure) -> EdgeemuError:
-    """A turn that somebody asked for ended with an error of the actor."""
+def actor_failed(
+    instance: InstanceId, what: str, failure: Failure, *, kept: bool = False
+) -> EdgeemuError:
+    """A turn that somebody asked for ended with an error of the actor.
+
+    Args:
+        instance, what: whose turn, and what it was for.
+        failure: how it ended.
+        kept: whether what it wrote is kept all the same, but for a failed transaction.
+    """
     code = _CODES.get(failure.seen_name, Code.ACTOR_FAILED)
     where = f" at {failure.where}" if failure.where else ""
     fixes = {
         Code.METHOD_PRIVATE: "call a method whose name does not start with _",
         Code.METHOD_UNKNOWN: "call a method that the class has",
-        Code.ACTOR_FAILED: _fix_of(failure, where),
+        Code.ACTOR_FAILED: _fix_of(failure, where, kept=kept),
     }
     return EdgeemuError(
         code,
@@ -58,13 +67,14 @@ def actor_failed(instance: InstanceId, what: str, failure: Failure) -> EdgeemuEr
     )
 
 
-def _fix_of(failure: Failure, where: str) -> str:
+def _fix_of(failure: Failure, where: str, *, kept: bool) -> str:
     if failure.name == "ActorCrashedError":
         return "nothing, if you asked for the crash; call again, and see that the state holds"
     if not failure.own and failure.name == "ActorMethodError":
         return "give the arguments that the method takes, or mend its parameters"
     place = f"see{where.removeprefix(' at')}" if where else "see the actor's code"
-    return f"{place} unless the actor is meant to refuse; nothing that the turn wrote was kept"
+    left = "all but the transaction" if kept else "nothing that the turn wrote"
+    return f"{place} unless the actor is meant to refuse; {left} was kept"
 
 
 def front_failed(failure: Failure, *, status: int) -> EdgeemuError:

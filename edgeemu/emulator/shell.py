@@ -348,6 +348,7 @@ class Shell:
             failure,
             alarm=host.writes.alarm,
             wrote=host.wrote,
+            poison=host.poison,
             took_ns=self._engine.took_ns(pending.turn.id),
             left_alarm_at=host.left_alarm_at,
         )

@@ -73,7 +73,8 @@ class TurnRequests:
         if failed is not None:
             raise failed
         failure = reply.ending.failure or Failure("ActorError", "the turn failed")
-        raise problems.actor_failed(instance, what, failure) from reply.error
+        kept = reply.ending.commit
+        raise problems.actor_failed(instance, what, failure, kept=kept) from reply.error
 
     async def wait_reply(self, future: "asyncio.Future[TurnReply]") -> TurnReply:
         """This waits for a turn to end.

@@ -98,25 +98,44 @@ class Host(Protocol):
     def random(self) -> Random:
         """The seeded stream of this turn."""
 
-    def get(self, key: str) -> bytes | None:
-        """The encoded value under a key as the turn sees it."""
+    def get(self, key: str, txn: int | None = None) -> bytes | None:
+        """The encoded value under a key as the turn, or its transaction `txn`, sees it."""
 
-    def put(self, key: str, data: bytes) -> None:
-        """Write an encoded value."""
+    def put(self, key: str, data: bytes, txn: int | None = None) -> None:
+        """Write an encoded value, in the turn or in its transaction `txn`."""
 
-    def delete(self, key: str) -> bool:
+    def delete(self, key: str, txn: int | None = None) -> bool:
         """Delete a key; whether it was there."""
 
     def clear(self, place: Place | None = None) -> None:
         """Delete every key; the alarm stays. `place` tells the line that did it."""
 
-    def list(self, keys: KeyRange, place: Place | None = None) -> Sequence[tuple[str, bytes]]:
+    def list(
+        self, keys: KeyRange, place: Place | None = None, txn: int | None = None
+    ) -> Sequence[tuple[str, bytes]]:
         """The entries in a range.
 
         Args:
             keys: the range.
             place: tells the line, where the limit is only the platform's default.
+            txn: the transaction that asks; None for the turn.
         """
+
+    def begin(self, within: int | None) -> int:
+        """Open a transaction; its number.
+
+        Args:
+            within: the transaction in whose function the asking code runs; None for none.
+
+        Raises:
+            ActorError: if that one is still open (U36).
+        """
+
+    def commit(self, txn: int) -> None:
+        """Give the writes of a transaction, which ends, to the turn."""
+
+    def roll_back(self, txn: int, failure: Failure) -> None:
+        """Drop the writes of a transaction, which ends; the turn can succeed no more."""
 
     def get_alarm(self) -> int | None:
         """The instant of the pending alarm as the turn sees it."""

@@ -14,6 +14,37 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 if TYPE_CHECKING:
     from edgeemu.rng import Random  # For its type alone: this layer draws nothing.
 
+_Given = TypeVar("_Given")
+
+
+class ActorTransaction(Protocol):
+    """`txn`: the keys as the function of a transaction sees and writes them.
+
+    Each call does what the one of `ActorStorage` does, inside the transaction; once that has ended,
+    it is refused with `ActorError`.
+    """
+
+    def get(self, key: str, default: Any = None) -> Awaitable[Any]:
+        """The value under `key`, as a new copy, or `default` where there is none."""
+
+    def put(self, key: str, value: Any) -> Awaitable[None]:
+        """Write a copy of `value`, taken now."""
+
+    def delete(self, key: str) -> Awaitable[bool]:
+        """Delete a key; whether it was there."""
+
+    def list(
+        self,
+        *,
+        prefix: str = "",
+        start: str | None = None,
+        start_after: str | None = None,
+        end: str | None = None,
+        reverse: bool = False,
+        limit: int | None = None,
+    ) -> Awaitable[dict[str, Any]]:
+        """Keys and values in key order; all bounds hold together."""
+
 
 _T = TypeVar("_T")
 
@@ -121,6 +152,19 @@ class ActorStorage(Protocol):
 
         Raises:
             SqlAsyncTransactionError: for a function that is `async` or gives an awaitable.
+        """
+
+    def transaction(
+        self, function: Callable[[ActorTransaction], Awaitable[_Given]]
+    ) -> Awaitable[_Given]:
+        """Run `function(txn)`; what it writes through `txn` is kept together, or not at all.
+
+        When `function` raises, its error arrives here, and what it wrote through `txn` is dropped.
+        The turn fails with `ActorOutputGateError` even if the error is caught; what it wrote
+        elsewhere is then kept, and if the error is not caught, nothing is.
+
+        Raises (from the awaitable):
+            ActorError: inside another transaction.
         """
 
     def set_alarm(self, when: int | float | datetime) -> Awaitable[None]:

@@ -22,6 +22,7 @@ from tests.conformance import (
     scenarios_local,
     scenarios_sql,
     scenarios_storage,
+    scenarios_transactions,
     scenarios_turns,
 )
 from tests.conformance.runner import HERE, LANGUAGES, VARIANTS, Run, Variant, actor_source
@@ -34,6 +35,7 @@ SCENARIOS: list[Scenario] = [
     *scenarios_lifecycle.SCENARIOS,
     *scenarios_storage.SCENARIOS,
     *scenarios_sql.SCENARIOS,
+    *scenarios_transactions.SCENARIOS,
     *scenarios_keys.SCENARIOS,
     *scenarios_codec.SCENARIOS,
     *scenarios_context.SCENARIOS,

@@ -15,6 +15,7 @@ import pytest
 from edgeemu import (
     ActorContext,
     ActorStorage,
+    ActorTransaction,
     AlarmInfo,
     Request,
     Response,
@@ -23,6 +24,7 @@ from edgeemu import (
 )
 from edgeemu.engines.python import context as engine
 from edgeemu.engines.python import sql as engine_sql
+from edgeemu.engines.python.transaction import Transaction
 from edgeemu.rng import Random
 from edgeemu.sdk.context import SqlCursor, SqlStorage
 
@@ -35,6 +37,10 @@ def storage_for_actors(given: engine.ActorStorage) -> ActorStorage:
     return given
 
 
+def transaction_for_actors(given: Transaction) -> ActorTransaction:
+    return given
+
+
 class Sample(StatefulActor):
     def __init__(self, ctx: ActorContext, env: Any) -> None:
         super().__init__(ctx, env)
@@ -44,7 +50,13 @@ class Sample(StatefulActor):
         found = await self.ctx.storage.list(prefix="line/", limit=10)
         assert_type(found, dict[str, Any])
 
+    async def _move(self, txn: ActorTransaction) -> int:
+        await txn.put("key", 1)
+        txn.set_alarm  # type: ignore[attr-defined]  # noqa: B018 - looked at only
+        return len(await txn.list())
+
     async def right(self) -> None:
+        assert_type(await self.ctx.storage.transaction(self._move), int)
         assert_type(self.ctx.id, str)
         assert_type(self.ctx.now_ms(), int)
         assert_type(self.ctx.random, Random)
@@ -60,7 +72,7 @@ class Sample(StatefulActor):
         self.ctx.storage.put("key")  # type: ignore[call-arg]
         self.ctx.storage.get(1)  # type: ignore[arg-type]
         self.ctx.storage.set_alarm("soon")  # type: ignore[arg-type]
-        self.ctx.storage.transaction  # type: ignore[attr-defined]  # noqa: B018 - looked at only
+        self.ctx.storage.transaction(self._load)  # type: ignore[arg-type]
 
     async def alarm(self, info: AlarmInfo) -> None:
         assert_type(info.retry_count, int)
@@ -89,8 +101,9 @@ def shape(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
         (ActorStorage, engine.ActorStorage),
         (SqlStorage, engine_sql.ActorSql),
         (SqlCursor, engine_sql.SqlCursor),
+        (ActorTransaction, Transaction),
     ],
-    ids=["ctx", "storage", "sql", "cursor"],
+    ids=["ctx", "storage", "sql", "cursor", "txn"],
 )
 def test_promised_types_are_those_of_the_engine(promised: type[Any], given: type[Any]) -> None:
     assert public(promised) == public(given)

@@ -18,6 +18,7 @@ from edgeemu.engines.python.keys import KeyCalls, failed_write
 from edgeemu.engines.python.reading import note_discarded
 from edgeemu.engines.python.scope import caller_place, current, current_scope
 from edgeemu.engines.python.sql import SqlCalls
+from edgeemu.engines.python.transaction import Transaction, begin
 from edgeemu.ids import InstanceId
 from edgeemu.limits import NAME_CHARS_MAX
 from edgeemu.rng import Random
@@ -45,6 +46,23 @@ class ActorStorage(KeyCalls, SqlCalls):
         except Exception as error:
             return failed_write(error)
         return NOTHING
+
+    def transaction(self, function: Callable[[Transaction], Awaitable[Any]]) -> Awaitable[Any]:
+        """Run `function(txn)`; what it writes through `txn` is kept together, or not at all.
+
+        The error of a function that raises arrives through the awaitable, and the turn fails with
+        `ActorOutputGateError` even if it is caught there; its other writes are kept (section 6.3).
+
+        Raises (from the awaitable):
+            ActorError: inside another transaction (U36).
+        """
+        try:
+            scope = current_scope()
+            if scope.peeks_left:
+                note_discarded(scope, "storage.transaction", "W_WRITE_NOT_AWAITED", self._root)
+            return begin(self._profile, self._root, function)
+        except Exception as error:
+            return failed_write(error)
 
     def set_alarm(self, when: int | float | datetime) -> Awaitable[None]:
         """Set the one alarm, replacing any earlier one.
@@ -92,8 +110,7 @@ class ActorStorage(KeyCalls, SqlCalls):
         return NOTHING
 
     def __getattr__(self, name: str) -> NoReturn:
-        later = "transaction"
-        raise AttributeError(missing_attribute("ctx.storage", name, dir(type(self)), later))
+        raise AttributeError(missing_attribute("ctx.storage", name, dir(type(self)), ""))
 
 
 class ActorContext:

@@ -27,17 +27,17 @@ from edgeemu.engines.python.dispatch import (
     missing_handler_text,
 )
 from edgeemu.engines.python.environ import ScopedEnviron, Shown
-from edgeemu.engines.python.failures import failure_of, place_in
+from edgeemu.engines.python.failures import failure_of, hang_error, place_in
 from edgeemu.engines.python.loop import EmulatorLoop, Steps, World
 from edgeemu.engines.python.project import LoadedProject, OwnedClass, Project
 from edgeemu.engines.python.reading import begins_at, lost_field
 from edgeemu.engines.python.scope import Scope, caller_place, is_project_file, relative_file
+from edgeemu.engines.python.transaction import settle_transactions
 from edgeemu.engines.python.watchdog import HangInterrupt
 from edgeemu.ids import InstanceId
 from edgeemu.sdk.actor import AlarmInfo
 from edgeemu.sdk.errors import (
     ActorError,
-    ActorHangError,
     ActorOutputGateError,
     CodecError,
 )
@@ -123,7 +123,7 @@ class PythonEngine:
         elif work.kind is None:
             self._run(scope, self._front(work), done)
         else:
-            self._run(scope, self._closed(host, self._turn(scope, host, work)), done)
+            self._run(scope, self._closed(scope, self._turn(scope, host, work)), done)
 
     def _start_init(self, scope: Scope, host: Host, done: Callable[[Result], None]) -> None:
         """Make the object at once, without a task, unless its constructor wants something awaited.
@@ -140,8 +140,8 @@ class PythonEngine:
             done(self._failed(scope, error))
             self._sweep(scope)
             return
-        body = self._closed(host, self._initialise(scope, host, target))
-        if scope.init:
+        body = self._closed(scope, self._initialise(scope, host, target))
+        if scope.init or scope.transactions:
             self._run(scope, body, done)
             return
         try:
@@ -251,12 +251,14 @@ class PythonEngine:
         owned = self._code.classes.get(instance.type)
         return None if owned is None else owned.environ
 
-    async def _closed(self, host: Host, turn: Coroutine[Any, Any, Answer]) -> Answer:
+    async def _closed(self, scope: Scope, turn: Coroutine[Any, Any, Answer]) -> Answer:
         """A turn whose storage closes as it ends: no task slips a write in before the commit."""
         try:
             return await turn
         finally:
-            host.close()
+            scope.host.close()
+            for task in scope.transactions:  # The turn raised: what they would do is undone.
+                task.cancel()
 
     async def _turn(self, scope: Scope, host: Host, work: Work) -> Answer:
         instance = host.instance
@@ -274,6 +276,7 @@ class PythonEngine:
             answer = plain_response(await _settled(response))
         else:
             answer = await self._call(scope, target, work)
+        await settle_transactions(scope)
         _check_writes(scope)
         return answer
 
@@ -308,6 +311,7 @@ class PythonEngine:
         if not hasattr(target, "ctx"):
             name = type(target).__name__
             raise ActorError(f"{name}.__init__ must call super().__init__(ctx, env) first")
+        await settle_transactions(scope)
         _check_writes(scope)
         if not scope.stopped and host.instance is not None:
             # Over its budget, it may go on, but nobody waits for its object.
@@ -332,9 +336,8 @@ class PythonEngine:
 
     def _failed(self, scope: Scope, error: BaseException) -> Result:
         if isinstance(error, HangInterrupt):
-            where = place_in(error, self._project.root)
-            shown = ActorHangError(f"the code ran on without waiting and was stopped at {where}")
-            failure = Failure("ActorHangError", str(shown), where)
+            shown = hang_error(error, self._project.root)
+            failure = failure_of(scope, error, self._project.root)
             return Result(failure=failure, hung=True, error=shown)
         root, instance = self._project.root, scope.host.instance
         lost = instance and lost_field(self._objects.get(instance), error, root)
@@ -375,7 +378,7 @@ def _check_writes(scope: Scope) -> None:
     for failed in scope.failed:
         if not failed.seen:
             text = f"{type(failed.error).__name__}: {error_text(failed.error)}"
-            gate = ActorOutputGateError(f"a write that was not awaited failed: {text}")
+            gate = ActorOutputGateError(f"a {failed.what} that was not awaited failed: {text}")
             raise scope.refuse(gate) from failed.error
     problem = scope.host.sql_problem()
     if problem is not None:

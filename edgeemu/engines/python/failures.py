@@ -5,7 +5,8 @@ import traceback
 from edgeemu.core.events import Failure
 from edgeemu.engines.python.containment import error_text
 from edgeemu.engines.python.scope import Scope, is_project_file, relative_file
-from edgeemu.sdk.errors import ActorError
+from edgeemu.engines.python.watchdog import HangInterrupt
+from edgeemu.sdk.errors import ActorError, ActorHangError
 
 _TRACE_FRAMES_MAX = 12
 """Frames of the user's code that an error shows; of more, the outermost and the innermost."""
@@ -13,9 +14,18 @@ _TRACE_FRAMES_MAX = 12
 
 def failure_of(scope: Scope, error: BaseException, root: str) -> Failure:
     """An error that ended code of a turn, told for a project in the folder `root`."""
+    if isinstance(error, HangInterrupt):
+        shown = hang_error(error, root)
+        return Failure(shown.name, str(shown), place_in(error, root))
     name = error.name if isinstance(error, ActorError) else type(error).__name__
     own = error is not scope.refused
     return Failure(name, error_text(error), place_in(error, root), trace_of(error, root), own)
+
+
+def hang_error(error: HangInterrupt, root: str) -> ActorHangError:
+    """What users are told of code that the watchdog stopped."""
+    where = place_in(error, root)
+    return ActorHangError(f"the code ran on without waiting and was stopped at {where}")
 
 
 def place_in(error: BaseException, root: str) -> str | None:

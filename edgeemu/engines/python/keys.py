@@ -26,6 +26,9 @@ class KeyCalls:
         root: the folder of the project.
     """
 
+    _txn: int | None = None
+    """The transaction whose keys these are; None for those of the turn."""
+
     def __init__(self, profile: Profile, root: str) -> None:
         self._profile = profile
         self._root = root
@@ -35,7 +38,7 @@ class KeyCalls:
         """The value under `key`, as a new copy, or `default` where there is none."""
         try:
             _check_key(key)
-            data = current_scope().host.get(key)
+            data = current_scope().host.get(key, self._txn)
             return Done(default if data is None else decode(data))
         except Exception as error:
             return FailedRead(error)
@@ -47,7 +50,7 @@ class KeyCalls:
             if scope.peeks_left:
                 note_discarded(scope, "storage.put", "W_WRITE_NOT_AWAITED", self._root)
             self._check_write_key(key)
-            scope.host.put(key, encode(value))
+            scope.host.put(key, encode(value), self._txn)
         except CodecError as error:
             return failed_write(CodecError(re.sub("^value", f"the value of {key!r}", str(error))))
         except Exception as error:
@@ -61,7 +64,7 @@ class KeyCalls:
             if scope.peeks_left:
                 note_discarded(scope, "storage.delete", "W_WRITE_NOT_AWAITED", self._root)
             self._check_write_key(key)
-            return Done(scope.host.delete(key))
+            return Done(scope.host.delete(key, self._txn))
         except Exception as error:
             return failed_write(error)
 
@@ -91,7 +94,7 @@ class KeyCalls:
         try:
             keys = self._range(prefix, start, start_after, end, reverse=reverse, limit=limit)
             place = self._place if limit is None else None
-            found = current_scope().host.list(keys, place)
+            found = current_scope().host.list(keys, place, self._txn)
             return Done({key: decode(data) for key, data in found})
         except Exception as error:
             return FailedRead(error)

@@ -30,7 +30,8 @@ class Scope:
         tasks: the tasks that run its code.
         transports: the network connections that it opened.
         outside: the futures that it made and that the outside world resolves.
-        failed: writes that were refused and whose refusal nobody has seen yet.
+        failed: writes that were refused, and transactions that failed.
+        transactions: the tasks of transactions that the turn has not waited for yet.
         failed_tasks: tasks that it started and that ended with an error.
         environ: what `os.environ` shows its code; None for what it shows everybody else.
         init: functions that the constructor wants run before the first turn.
@@ -53,6 +54,7 @@ class Scope:
         "stopped",
         "tasks",
         "took_ns",
+        "transactions",
         "transports",
     )
 
@@ -64,6 +66,7 @@ class Scope:
         self.transports: weakref.WeakSet[Any] | None = None
         self.outside: weakref.WeakSet[Any] | None = None
         self.failed: list[FailedWrite] = []
+        self.transactions: list[Task[None]] = []
         self.failed_tasks: list[Task[Any]] = []
         self.init: list[Callable[[], Awaitable[Any]]] = []
         self.in_constructor = False
@@ -80,13 +83,20 @@ class Scope:
 
 
 class FailedWrite:
-    """A write that was refused: awaiting it raises; left alone, it fails the turn at its end."""
+    """A write that was refused: awaiting it raises; left alone, it fails the turn at its end.
 
-    __slots__ = ("error", "seen")
+    Attributes:
+        error: why.
+        what: it is a `write` or a `transaction`.
+        seen: whether somebody awaited it.
+    """
 
-    def __init__(self, error: Exception) -> None:
+    __slots__ = ("error", "seen", "what")
+
+    def __init__(self, error: BaseException, what: str = "write", *, seen: bool = False) -> None:
         self.error = error
-        self.seen = False
+        self.what = what
+        self.seen = seen
 
     def __await__(self) -> Any:
         self.seen = True
