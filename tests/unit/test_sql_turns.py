@@ -9,6 +9,7 @@ from edgeemu.config import Config
 from edgeemu.core.rows import FaultHow
 from edgeemu.emulator import Emulator
 from edgeemu.errors import Code, EdgeemuError
+from edgeemu.stores.database import Database
 from edgeemu.stores.memory import MemoryStore
 from edgeemu.stores.port import Batch
 from tests.support.emulators import inst, run_with, write_project
@@ -16,6 +17,8 @@ from tests.support.emulators import inst, run_with, write_project
 ENDLESS = "WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s) SELECT max(n) FROM s"
 
 SOURCE = f"""
+    from edgeemu.sdk.errors import SqlError
+
     class A(StatefulActor):
         def __init__(self, ctx, env):
             super().__init__(ctx, env)
@@ -46,6 +49,15 @@ SOURCE = f"""
             found = self.ctx.storage.sql.exec("SELECT 1")
             holder = {{"cursor": found, "sql": self.ctx.storage.sql, "storage": self.ctx.storage}}
             return getattr(holder[name.partition(".")[0]], name.partition(".")[2])
+
+        async def fill(self):
+            await self.ctx.storage.put("k", 1)
+            self.insert(2)
+            try:
+                for _ in range(100):
+                    self.insert(b"x" * 2_000)
+            except SqlError:
+                return "gone on"
 
         async def threaded(self):
             self.insert(6)
@@ -141,6 +153,23 @@ def test_crash_around_the_commit_keeps_all_or_nothing(
         assert await emulator.call(inst("A/x"), "rows") == kept
         await emulator.clock.advance(5_000)
         assert await emulator.call(inst("A/x"), "rows") == [*kept, 0]
+
+    run_with(config, body)
+
+
+def test_turn_that_fills_the_database_fails_even_where_it_goes_on(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite undid its first writes too, so what it goes on to write must not be kept alone."""
+    monkeypatch.setattr(Database.__init__, "__kwdefaults__", {"bytes_max": 20 * 4_096})
+
+    async def body(emulator: Emulator) -> None:
+        await emulator.call(inst("A/x"), "insert", [1])
+        with pytest.raises(EdgeemuError, match="database or disk is full") as raised:
+            await emulator.call(inst("A/x"), "fill")
+        assert raised.value.name == "ActorOutputGateError"
+        assert await emulator.call(inst("A/x"), "rows") == [1]
+        assert emulator.storage.list(inst("A/x")) == {}
 
     run_with(config, body)
 
