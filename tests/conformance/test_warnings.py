@@ -86,6 +86,15 @@ class A(StatefulActor):
         kept = storage.put("k", 1)
         await asyncio.gather(storage.put("l", 2), storage.put("m", 3), kept)
 
+    async def forget_in_transaction(self):
+        async def change(txn):
+            txn.put("k", 1)  # line: txn.put
+            await txn.put("l", 1)
+            return len(await txn.list())  # line: txn.list
+
+        self.ctx.storage.transaction(change)  # line: transaction
+        await self.ctx.storage.transaction(change)
+
     def forget_in_plain_code(self):
         self.ctx.storage.put("k", 1)
 
@@ -216,6 +225,15 @@ CASES = [
         ],
     ),
     Case("awaited later", [call("forget_later"), call("hand_on"), call("forget_in_plain_code")]),
+    Case(
+        "not awaited in a transaction",
+        [call("fill", 129), call("forget_in_transaction")],
+        [
+            ("W_WRITE_NOT_AWAITED", "transaction"),
+            ("W_WRITE_NOT_AWAITED", "txn.put"),
+            ("W_LIST_CUT", "txn.list"),
+        ],
+    ),
     Case("call not awaited", [call("forget_call")], [("W_CALL_NOT_AWAITED", "stub")]),
     Case("call awaited", [call("await_call")]),
     Case(
