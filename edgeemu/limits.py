@@ -195,3 +195,24 @@ choice: nobody reads more, and odd names may come without end)."""
 PEEKED_WRITES_MAX = 8
 """Writes and calls in each of the turns that are looked at for a missing `await` (a choice: each
 look costs half a microsecond, and a loop writes with one line)."""
+
+KV_KEY_CHARS_MAX = 256
+"""Characters of a key of a KV namespace (spec/telnyx-actors.md section 12)."""
+
+KV_VALUE_BYTES_MAX = 1_048_576
+"""Bytes of a value in a KV namespace (spec/telnyx-actors.md section 12: 1 MiB)."""
+
+KV_TTL_S_MIN = 1
+"""Virtual seconds that a value in a KV namespace lives at least, if it has an end
+(spec/telnyx-actors.md section 12)."""
+
+KV_TTL_S_MAX = 3_155_760_000
+"""Virtual seconds that such a value lives at most (a choice: a hundred years)."""
+
+KV_LIST_MAX = 1_000
+"""Names in one page of a KV namespace, also where no limit is given (a choice: the platform
+publishes none, and its actors' own `list` has this maximum)."""
+
+RATE_KEYS_MAX = 100_000
+"""Keys whose uses are counted for all rate limits together; of more, those that passed longest ago
+are forgotten (a choice: about 20 MB)."""

@@ -19,6 +19,7 @@ from edgeemu.cli.app import make_command
 from edgeemu.emulator import Emulator
 from edgeemu.emulator.alarms import AlarmControl
 from edgeemu.emulator.clockwork import ClockControl
+from edgeemu.emulator.kv import KvControl
 from edgeemu.emulator.storage import StorageControl
 from edgeemu.testing import fixture, handles
 from tests.support.emulators import run_with
@@ -29,6 +30,7 @@ CLASSES: Mapping[str, type] = {
     "clock": ClockControl,
     "alarms": AlarmControl,
     "storage": StorageControl,
+    "kv": KvControl,
 }
 CLI = Path(__file__).parents[1] / "edgeemu/cli"
 
@@ -88,6 +90,10 @@ PARITY: Mapping[str, Skins] = {
     "storage.import_": Skins(
         "storage.import", "storage import", None, "`actor.storage.update(...)` and `set` do"
     ),
+    "kv.list": Skins("kv.list", "kv list", "KvHandle.list"),
+    "kv.get": Skins("kv.get", "kv get", "KvHandle.get"),
+    "kv.put": Skins("kv.put", "kv put", "KvHandle.put"),
+    "kv.delete": Skins("kv.delete", "kv delete", "KvHandle.delete"),
 }
 """Every method that people use."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from edgeemu.api import schemas
+from edgeemu.api import kv, schemas
 from edgeemu.api.front import answer_front
 from edgeemu.api.state import url_host
 from edgeemu.codec import from_json, to_json
@@ -464,6 +464,10 @@ _TABLE = (
     Operation("storage.delete", schemas.OfKey, _storage_delete, "delete a key"),
     Operation("storage.sql", schemas.Sql, _storage_sql, "run SQL; the rows of the last statement"),
     Operation("storage.export", schemas.OfActor, _storage_export, "keys and alarm as a document"),
+    Operation("kv.list", schemas.ListKv, kv.kv_list, "the keys of a KV namespace"),
+    Operation("kv.get", schemas.OfKvKey, kv.kv_get, "the text under a key of one"),
+    Operation("kv.put", schemas.PutKv, kv.kv_put, "write a text"),
+    Operation("kv.delete", schemas.OfKvKey, kv.kv_delete, "delete a key of one"),
     Operation("storage.import", schemas.ImportStorage, _storage_import, "take such a document"),
 )
 

@@ -165,3 +165,26 @@ class ImportStorage(Struct, forbid_unknown_fields=True):
 
     actor: str
     document: Any
+
+
+class ListKv(Struct, forbid_unknown_fields=True):
+    """The keys of a KV namespace that begin with `prefix`."""
+
+    namespace: str
+    prefix: str = ""
+
+
+class OfKvKey(Struct, forbid_unknown_fields=True):
+    """One key of a KV namespace."""
+
+    namespace: str
+    key: str
+
+
+class PutKv(Struct, forbid_unknown_fields=True):
+    """A key and its text, with how long it lives in virtual seconds, or None for ever."""
+
+    namespace: str
+    key: str
+    value: str
+    expiration_ttl: float | None = None

@@ -17,6 +17,7 @@ MODULES = {
     "actors": "actors",
     "alarms": "alarms",
     "storage": "storage",
+    "kv": "kv",
     "clock": "clock",
     "evict": "actors",
     "log": "log",

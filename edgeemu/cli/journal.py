@@ -226,6 +226,18 @@ def rounded(duration_ms: int) -> str:
     return format_duration(duration_ms - duration_ms % step_ms)
 
 
+def _service(entry: Fields) -> list[Line]:
+    error = entry.get("error")
+    where = f" at {entry['url']}" if entry.get("url") else ""
+    what = f"env.{entry['service']} {entry['method']}{where}"
+    if error is not None:
+        return _note(entry, f"{what} ", ("failed", "bad"), f": {error['name']}: {error['message']}")
+    took = f" in {entry['real_took_ms']} ms" if entry.get("url") else ", as configured"
+    status = entry["status"]
+    style = "good" if status < 400 else "bad"
+    return _note(entry, f"{what} ", (f"HTTP {status}", style), took)
+
+
 _WRITERS: dict[str, Callable[[Fields], list[Line]]] = {
     "init": _turn,
     "call": _turn,
@@ -233,6 +245,7 @@ _WRITERS: dict[str, Callable[[Fields], list[Line]]] = {
     "alarm": _turn,
     "edit": _turn,
     "front": _turn,
+    "service": _service,
     "alarm_set": _alarm_set,
     "alarm_cleared": _alarm_cleared,
     "alarm_retry": _alarm_retry,

@@ -20,6 +20,7 @@ class Kind(StrEnum):
     ALARM = "alarm"
     EDIT = "edit"
     FRONT = "front"
+    SERVICE = "service"
     ALARM_SET = "alarm_set"
     ALARM_CLEARED = "alarm_cleared"
     ALARM_RETRY = "alarm_retry"

@@ -19,8 +19,7 @@ MISSING: tuple[Missing, ...] = (
         (19,),
     ),
     Missing(
-        "services, KV namespaces, rate limits, and the products behind `[telnyx]`, "
-        "`[storage.cloudstorage]` and `[storage.sqldb]`",
+        "the products behind `[telnyx]`, `[storage.cloudstorage]` and `[storage.sqldb]`",
         "the warning `W_CONFIG`; the name is bound and raises an error when it is used",
     ),
 )

@@ -8,8 +8,12 @@ from edgeemu.clock import ClockMode, ClockState, EmulatorClock, RealClock, Syste
 from edgeemu.config import Config
 from edgeemu.core.machine import Machine
 from edgeemu.core.profile import PROFILES
+from edgeemu.core.ratelimits import RateCounts
 from edgeemu.emulator.functions import make_project
+from edgeemu.emulator.hosts import Outside
+from edgeemu.emulator.kv import KvStore
 from edgeemu.emulator.position import META_POSITION, next_turn_id
+from edgeemu.emulator.services import Services
 from edgeemu.emulator.shell import Shell
 from edgeemu.engines.python.engine import PythonEngine
 from edgeemu.engines.python.loop import EmulatorLoop
@@ -120,6 +124,15 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
     )
     shell.engine = engine
     shell.around.here = engine.here
+    kv = KvStore(store, clock.now_ms)
+    services = Services(
+        loop=loop,
+        record=shell.record,
+        now_ms=clock.now_ms,
+        wait_ms=config.limits.io_wait_ms,
+        body_bytes_max=config.limits.body_bytes,
+    )
+    shell.around.outside = Outside(services, kv, RateCounts())
     meta = {
         META_SEED: seed,
         META_CLOCK_CONFIG: _clock_config(config),
@@ -127,7 +140,20 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
     }
     store.apply(Batch(real_at_ms=clock.real_ms(), meta=meta))
     shell.position.note_kept(meta, 0)
+    notices += _local_notices(config)
     return Parts(config, store, clock, shell, engine, seed, tuple(notices))
+
+
+def _local_notices(config: Config) -> list[str]:
+    """What a developer should know of the bindings that only look like the platform's."""
+    functions = config.all_functions.values()
+    kinds = []
+    if any(function.kv for function in functions):
+        kinds.append("KV namespaces")
+    if any(function.ratelimits for function in functions):
+        kinds.append("rate limits")
+    told = " and ".join(kinds)
+    return [f"{told} are local: docs/bindings.md says what they lack"] if kinds else []
 
 
 def _check_position(position: Any, folder: Path) -> None:

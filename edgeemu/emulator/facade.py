@@ -14,6 +14,7 @@ from edgeemu.emulator.build import Options, Parts, build
 from edgeemu.emulator.clockwork import ClockControl
 from edgeemu.emulator.front import run_front
 from edgeemu.emulator.functions import make_project
+from edgeemu.emulator.kv import KvControl
 from edgeemu.emulator.mover import Mover
 from edgeemu.emulator.paging import read_journal, whole
 from edgeemu.emulator.storage import StorageControl
@@ -29,7 +30,7 @@ class Emulator:
     """Runs the actors of one project. Open it with `Emulator.open`, inside the emulator's loop.
 
     Attributes:
-        alarms, clock, storage: the controls, named as on the command line.
+        alarms, clock, kv, storage: the controls, named as on the command line.
         seed: of the run.
         notices: what the user should know about how it was opened.
     """
@@ -64,6 +65,8 @@ class Emulator:
             self.alarms,
             watchdog_ms=parts.config.limits.watchdog_ms,
         )
+        self._outside = parts.shell.around.outside
+        self.kv = KvControl(self._outside.kv, lambda: self.config)
         self.load_error: EdgeemuError | None = None
         self._started = False
 
@@ -98,13 +101,7 @@ class Emulator:
     def _warn_of_config(self) -> None:
         """Tell once what the configuration asks for in vain; not with every command."""
         for function in self.config.all_functions.values():
-            unserved = [*function.services, *function.kv]
-            unserved += [limit.binding for limit in function.ratelimits]
-            gaps = [
-                f"`env.{name}` is not emulated in this version and fails when it is used"
-                for name in unserved
-            ]
-            for warning in (*function.warnings, *gaps):
+            for warning in function.warnings:
                 self._shell.notices.warn("W_CONFIG", warning, None)
 
     def load(self) -> None:
@@ -157,7 +154,10 @@ class Emulator:
             if self._started:
                 now_ms, cause = self._shell.clock.now_ms(), self._options.cause
                 self._shell.record(Entry(Kind.STOPPED, now_ms, cause=cause))
-            self._release()
+            try:
+                await self._outside.services.close()
+            finally:
+                self._release()
 
     def _release(self) -> None:
         self._shell.flush()

@@ -3,13 +3,17 @@
 Source: spec/telnyx-actors.md sections 2.2, 2.3 and 4.1.
 """
 
+import json
 from typing import Any
 
-from edgeemu.config import Config
-from edgeemu.engines.python.bindings import Unsupported
+from edgeemu.config import Config, RespondConfig, ServiceConfig
+from edgeemu.core.ratelimits import RateRule
+from edgeemu.engines.port import PlainResponse, Service
+from edgeemu.engines.python.bindings import KvNamespace, RateLimit, ServiceBinding, Unsupported
 from edgeemu.engines.python.context import Namespace, Secrets
 from edgeemu.engines.python.loader import ActorSource
 from edgeemu.engines.python.project import FunctionSource, Project, common_root
+from edgeemu.units import SECOND_MS
 
 
 def make_project(config: Config) -> Project:
@@ -49,11 +53,26 @@ def _bindings(function: Config, root: str) -> dict[str, Any]:
         actor.binding: Namespace(actor.type, root) for actor in function.actors
     }
     bindings |= {name: Unsupported(name, title) for name, title in function.unsupported.items()}
-    for name in function.services:
-        bindings[name] = Unsupported(name, f"[services.{name}]")
-    for name in function.kv:
-        bindings[name] = Unsupported(name, f"[storage.kv.{name}]")
+    bindings |= {
+        name: ServiceBinding(_service(name, service)) for name, service in function.services.items()
+    }
+    bindings |= {name: KvNamespace(namespace) for name, namespace in function.kv.items()}
     for limit in function.ratelimits:
-        bindings[limit.binding] = Unsupported(limit.binding, "[[ratelimits]]")
+        rule = RateRule(limit.scope, limit.limit, limit.period_s * SECOND_MS)
+        bindings[limit.binding] = RateLimit(rule)
     bindings["SECRETS"] = Secrets(function.secrets)
     return bindings
+
+
+def _service(name: str, service: ServiceConfig) -> Service:
+    return Service(name, service.url, tuple(_answer(respond) for respond in service.respond))
+
+
+def _answer(respond: RespondConfig) -> PlainResponse:
+    headers = {key.lower(): value for key, value in respond.headers.items()}
+    if respond.json is not None:
+        body, kind = json.dumps(respond.json, ensure_ascii=False), "application/json"
+    else:
+        body, kind = respond.body or "", "text/plain;charset=UTF-8"
+    headers = {"content-type": kind, **headers} if body else headers
+    return PlainResponse(respond.status, tuple(headers.items()), body.encode())

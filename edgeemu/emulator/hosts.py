@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from threading import get_ident
 from typing import Any
 
 from msgspec.structs import replace
 
 from edgeemu.core.events import Ending, Failure, Outcome, TurnKind
+from edgeemu.core.kv import KvPage
 from edgeemu.core.names import odd_name_text
 from edgeemu.core.overlay import KeyRange, TurnWrites
 from edgeemu.core.profile import Profile
+from edgeemu.core.ratelimits import RateCounts, RateRule
 from edgeemu.core.rows import Alarm, AlarmWrite, InstanceRow
 from edgeemu.core.sql import SqlRows
 from edgeemu.core.transactions import Transactions
-from edgeemu.engines.port import Answer, Place, PlainRequest, PlainResponse, Work
+from edgeemu.emulator.kv import KvStore
+from edgeemu.emulator.services import Services
+from edgeemu.engines.port import Answer, Place, PlainRequest, PlainResponse, Service, Work
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.ids import InstanceId
 from edgeemu.rng import Random, stream
@@ -40,6 +45,15 @@ TaskFailed = Callable[[InstanceId | None, int, Failure, BaseException], None]
 
 WarnOnce = Callable[[str, str, str | None, InstanceId | None, int | None, str | None], None]
 """Writes a warning: code, message, place, instance, turn, and what counts as one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What lies outside of actors, and what their code reaches through bindings."""
+
+    services: Services
+    kv: KvStore
+    rates: RateCounts
 
 
 class Surroundings:
@@ -67,6 +81,9 @@ class Surroundings:
         self.profile = profile
         self.task_failed = task_failed
         self.here: Place = lambda: None
+
+    outside: Outside
+    """Given by whoever puts the emulator together."""
 
 
 class TurnHost:
@@ -265,6 +282,30 @@ class TurnHost:
         if text is not None:
             self._around.warn("W_NAME_ODD", text, place(), self._instance, self._turn_id, name)
 
+    def send(self, service: Service, request: PlainRequest) -> Awaitable[PlainResponse]:
+        """Send a request to an outside service, at once."""
+        return self._outside().services.send(service, request, self._instance, self._turn_id)
+
+    def kv_get(self, namespace: str, key: object) -> str | None:
+        """The text under a key of a KV namespace."""
+        return self._outside().kv.get(namespace, key)
+
+    def kv_put(self, namespace: str, key: object, value: object, ttl_s: object) -> None:
+        """Write a text, to live for `ttl_s` virtual seconds or for ever."""
+        self._outside().kv.put(namespace, key, value, ttl_s)
+
+    def kv_delete(self, namespace: str, key: object) -> None:
+        """Delete a key."""
+        self._outside().kv.delete(namespace, key)
+
+    def kv_list(self, namespace: str, prefix: object, limit: object, cursor: object) -> KvPage:
+        """A page of the names in a KV namespace."""
+        return self._outside().kv.list(namespace, prefix, limit, cursor)
+
+    def allow(self, rule: RateRule, key: str) -> bool:
+        """Count a use of `key` under a rate limit; whether it passes."""
+        return self._outside().rates.allow(rule, key, self.now_ms())
+
     def close(self) -> None:
         """The code of the turn has come to its end: its storage can be used no more."""
         self._closed = True
@@ -308,6 +349,12 @@ class TurnHost:
         if self._txns is None:
             self._txns = Transactions(writes)
         return self._txns
+
+    def _outside(self) -> Outside:
+        if get_ident() != self._around.thread_id:
+            # The loop's own thread may be at the store, or at a connection, right now.
+            raise ActorError("bindings can be used in the method itself only, not in a thread")
+        return self._around.outside
 
     def _open_database(self) -> Database:
         self._open()

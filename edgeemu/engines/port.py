@@ -11,7 +11,9 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from edgeemu.core.events import Failure, TurnKind
+from edgeemu.core.kv import KvPage
 from edgeemu.core.overlay import KeyRange
+from edgeemu.core.ratelimits import RateRule
 from edgeemu.core.sql import SqlRows
 from edgeemu.ids import InstanceId
 from edgeemu.rng import Random
@@ -36,6 +38,15 @@ class PlainResponse(Struct, frozen=True):
 
 Place = Callable[[], str | None]
 """Tells the `file:line` of the actor code that asks; called only where it is needed."""
+
+
+class Service(Struct, frozen=True):
+    """An outside service: requests go to `url`, or get `answers` in turn, the last one for ever."""
+
+    name: str
+    url: str | None = None
+    answers: tuple[PlainResponse, ...] = ()
+
 
 Answer = bytes | PlainResponse | None
 """What a turn gives back: an encoded value, a response, or nothing."""
@@ -170,6 +181,32 @@ class Host(Protocol):
 
     def name_instance(self, name: str, place: Place) -> None:
         """Actor code makes a stub for an instance of that name; it need not exist."""
+
+    def send(self, service: Service, request: PlainRequest) -> Awaitable[PlainResponse]:
+        """Send a request to an outside service, at once: it is not held for the commit.
+
+        Raises (from the awaitable):
+            ConnectionError, TimeoutError: when there is no answer.
+        """
+
+    def kv_get(self, namespace: str, key: object) -> str | None:
+        """The text under a key of a KV namespace, which is no part of the turn.
+
+        Raises:
+            KvRefusedError: for what cannot be; so for the others.
+        """
+
+    def kv_put(self, namespace: str, key: object, value: object, ttl_s: object) -> None:
+        """Write a text, to live for `ttl_s` virtual seconds or, with None, for ever."""
+
+    def kv_delete(self, namespace: str, key: object) -> None:
+        """Delete a key."""
+
+    def kv_list(self, namespace: str, prefix: object, limit: object, cursor: object) -> KvPage:
+        """A page of the names in a KV namespace."""
+
+    def allow(self, rule: RateRule, key: str) -> bool:
+        """Count a use of `key` under a rate limit; whether it passes."""
 
     def close(self) -> None:
         """The code of the turn has come to its end: its storage can be used no more."""

@@ -21,6 +21,7 @@ from edgeemu.engines.python.scope import is_project_file
 from edgeemu.errors import Code, EdgeemuError, InvariantError
 from edgeemu.sdk.errors import ActorError, error_named
 from edgeemu.testing.handles import CAUSE, ActorHandle, AlarmHandle, ClockHandle, PendingCall
+from edgeemu.testing.kv import KvHandle
 from edgeemu.testing.results import FetchedResponse, Journal, PendingAlarm
 from edgeemu.testing.settings import ALLOW_ALARM_LEFT, AlarmLeft, FixtureSettings
 from edgeemu.testing.strictness import Complaint, Witness
@@ -99,6 +100,10 @@ class EdgeemuFixture:
             EdgeemuError: `E_ACTOR_UNKNOWN`, `E_ADDRESS_INVALID`.
         """
         return ActorHandle(self, self._plain(lambda: self.emulator.address(address)))
+
+    def kv(self, namespace: str) -> KvHandle:
+        """One KV namespace, by its name on `env` or by its id."""
+        return KvHandle(self, namespace)
 
     @property
     def alarms(self) -> PendingAlarms:

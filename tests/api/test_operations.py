@@ -46,6 +46,10 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "storage.put": {"actor": "A/x", "key": "k", "value": 1},
     "storage.delete": {"actor": "A/x", "key": "k"},
     "storage.sql": {"actor": "A/x", "query": "SELECT 1"},
+    "kv.put": {"namespace": "CACHE", "key": "k", "value": "v"},
+    "kv.get": {"namespace": "CACHE", "key": "k"},
+    "kv.list": {"namespace": "CACHE"},
+    "kv.delete": {"namespace": "CACHE", "key": "k"},
     "storage.export": {"actor": "A/x"},
     "storage.import": {"actor": "A/x", "document": {"format": 1, "keys": {}}},
 }
@@ -67,7 +71,8 @@ BAD = [
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    return write_api_project(tmp_path)
+    limits = "[limits]\nbody_bytes = 1000\n"
+    return write_api_project(tmp_path, f'{limits}[storage.kv.CACHE]\nid = "one"\n')
 
 
 def asks(emulator: Emulator) -> Callable[..., Any]:

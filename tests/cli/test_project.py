@@ -98,6 +98,15 @@ class Session(StatefulActor):
         time.sleep(1)
 """
 
+MANIFEST = """\
+main = "src/main.py"
+[[actors]]
+binding = "SESSION"
+type = "Session"
+[telnyx]
+binding = "API"
+"""
+
 
 def test_check_gives_advice_and_still_succeeds(project: Path, run: Run) -> None:
     (project / "src/main.py").write_text(RISKY)
@@ -117,9 +126,12 @@ def test_check_gives_advice_and_still_succeeds(project: Path, run: Run) -> None:
 
 
 def test_check_tells_what_the_configuration_asks_for_in_vain(project: Path, run: Run) -> None:
-    services = '[services.PAYMENTS]\nurl = "http://127.0.0.1:9"\n'
-    (project / "edgeemu.toml").write_text(CONFIG + services)
-    gap = "`env.PAYMENTS` is not emulated in this version and fails when it is used"
+    (project / "edgeemu.toml").rename(project / "unused.toml")
+    (project / "telnyx.toml").write_text(MANIFEST)
+    gap = (
+        "telnyx.toml line 5: edgeemu does not emulate [telnyx]: `env.API` fails when it is used "
+        "(docs/differences.md)"
+    )
     ended = run("check")
     assert (ended.status, ended.out) == (0, f"warning: {gap}\n")
     assert json.loads(run("check", "--json").out)["warnings"] == [gap]

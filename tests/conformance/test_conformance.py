@@ -14,6 +14,7 @@ import pytest
 
 from tests.conformance import (
     scenarios_alarms,
+    scenarios_bindings,
     scenarios_codec,
     scenarios_context,
     scenarios_edges,
@@ -40,6 +41,7 @@ SCENARIOS: list[Scenario] = [
     *scenarios_codec.SCENARIOS,
     *scenarios_context.SCENARIOS,
     *scenarios_edges.SCENARIOS,
+    *scenarios_bindings.SCENARIOS,
     *scenarios_alarms.SCENARIOS,
     *scenarios_local.SCENARIOS,
 ]

@@ -437,3 +437,30 @@ def test_use_inside_a_running_loop_is_refused(edgeemu, box):
     assert caught.value.code is Code.LOOP_RUNNING
     assert "plain `def`" in caught.value.fix
     assert box.echo(1) == [1]
+
+
+# --- bindings and further functions ------------------------------------------------------------
+
+
+@pytest.mark.edgeemu(config={"storage.kv.CACHE.id": "one"})
+def test_kv_namespace_is_read_and_written(edgeemu: EdgeemuFixture):
+    cache = edgeemu.kv("CACHE")
+    cache.put("a", "1", expiration_ttl=60)
+    cache.put("b", "2")
+    assert (cache.get("a"), cache.list(), cache.list("b")) == ("1", ["a", "b"], ["b"])
+    edgeemu.clock.advance("1m")
+    assert (cache.get("a"), edgeemu.kv("one").list()) == (None, ["b"])
+    assert (cache.delete("b"), cache.delete("b")) == (True, False)
+    with pytest.raises(EdgeemuError) as caught:
+        edgeemu.kv("OTHER").list()
+    assert caught.value.code is Code.KV_UNKNOWN
+
+
+@pytest.mark.edgeemu(config={"functions.other.config": "other"})
+def test_further_function_answers_by_its_name(edgeemu: EdgeemuFixture):
+    answer = edgeemu.fetch("GET", "/hello", function="other")
+    assert answer.json() == ["/hello"]
+    assert edgeemu.actor("Box/a").echo(1) == [1]
+    with pytest.raises(EdgeemuError) as caught:
+        edgeemu.fetch("GET", "/", function="none")
+    assert caught.value.code is Code.FUNCTION_UNKNOWN

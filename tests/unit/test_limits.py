@@ -11,7 +11,7 @@ from edgeemu import limits
 SOURCE = Path(limits.__file__).read_text(encoding="utf-8")
 UNITS = re.compile(
     r"milliseconds|\bms\b|bytes|characters|integer|rows|entries|instants|deliveries|turns"
-    r"|connections|warnings|instances|alarms|names|parameters|steps|strings",
+    r"|connections|warnings|instances|alarms|names|parameters|steps|strings|seconds|keys",
     re.IGNORECASE,
 )
 ORIGIN = re.compile(r"\((a choice: |design (D\d|section \d)|spec(/telnyx-actors\.md section)? )")
