@@ -250,7 +250,10 @@ class SqliteStore:
         db.execute("BEGIN IMMEDIATE")
         try:
             for sql, rows in plan.statements:
-                db.executemany(sql, rows)
+                if len(rows) == 1:  # The usual turn: a quarter of what `executemany` takes.
+                    db.execute(sql, rows[0])
+                else:
+                    db.executemany(sql, rows)
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:  # A full disk makes SQLite roll back by itself.
