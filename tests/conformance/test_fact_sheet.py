@@ -20,9 +20,6 @@ MAP = HERE / "fact_sheet.txt"
 COVERED = {"2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "16"}
 RESTATED = {"16.2", "16.3"}
 """Sections that say again what others say, and are held by the tests of those."""
-CASES_WAITING = {34: "transaction", 35: "transaction", 37: "transaction", 38: "transaction"}
-CASES_WAITING |= {39: "transaction"}
-"""Cases of what is not emulated yet, with words of its row in the table of differences."""
 
 
 @dataclass(frozen=True)
@@ -139,15 +136,8 @@ def test_every_case_has_a_scenario() -> None:
         int(number) for number in re.findall(r"^C(\d\d) \|", read_sheet("cases/telnyx.md"), re.M)
     }
     assert len(cases) > 40
-    missing = cases - cases_with_scenario() - set(CASES_WAITING)
+    missing = cases - cases_with_scenario()
     assert not missing, f"no scenario has these numbers: {sorted(missing)}"
-
-
-@pytest.mark.parametrize("number", CASES_WAITING)
-def test_case_waits_only_for_what_is_not_emulated(number: int) -> None:
-    what = CASES_WAITING[number]
-    waits = any(what in missing.what for missing in MISSING)
-    assert waits or number in cases_with_scenario(), f"{what} is there now: C{number} wants one"
 
 
 def test_map_is_able_to_fail() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from edgeemu.errors import Code
-from tests.simulation.model import ATTEMPTS_MAX
+from tests.simulation.model import ATTEMPTS_MAX, ModelInstance
 from tests.simulation.world import NAMES, World
 
 names = st.sampled_from(NAMES)
@@ -74,9 +74,9 @@ class Simulation(RuleBasedStateMachine):
         self.world.take("call", name, "clear")
         self.model.write(name, lambda instance: setattr(instance, "alarm", None))
 
-    @rule(name=names, throws=st.integers(0, 4), rearm_ms=rearms)
-    def plan(self, name: str, throws: int, rearm_ms: int | None) -> None:
-        plan = {"throws": throws, "rearm_ms": rearm_ms}
+    @rule(name=names, throws=st.integers(0, 4), rearm_ms=rearms, caught=st.booleans())
+    def plan(self, name: str, throws: int, rearm_ms: int | None, caught: bool) -> None:
+        plan = {"throws": throws, "rearm_ms": rearm_ms, "caught": caught}
         self.world.take("call", name, "put", "plan", plan)
         self.model.write(name, lambda instance: instance.keys.update(plan=plan))
 
@@ -99,6 +99,27 @@ class Simulation(RuleBasedStateMachine):
     def throws(self, name: str, key: str, value: int) -> None:
         self.model.of(name)
         assert self.world.take("call", name, "throws", key, value) is Code.ACTOR_FAILED
+
+    @rule(name=names, key=keys, value=values, how=st.sampled_from(["lands", "caught", "fails"]))
+    def transact(self, name: str, key: str, value: int, how: str) -> None:
+        """A caught failure fails the call and keeps what stands beside the transaction."""
+        given = self.world.take("call", name, "transact", key, value, how)
+        if how == "lands":
+            assert given == value
+            written = {key: value, "after": value}
+        else:
+            assert given is Code.ACTOR_FAILED
+            written = {"before": value, "after": value}
+        if how == "fails":
+            self.model.of(name)
+            return
+
+        def change(instance: ModelInstance) -> None:
+            instance.keys.update(written)
+            if how == "lands":
+                instance.keys.pop("before", None)
+
+        self.model.write(name, change)
 
     @rule(name=names)
     def crash_inside(self, name: str) -> None:
@@ -170,7 +191,7 @@ class Simulation(RuleBasedStateMachine):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _calm_down(self) -> None:
-        calm: dict[str, Any] = {"throws": 0, "rearm_ms": None}
+        calm: dict[str, Any] = {"throws": 0, "rearm_ms": None, "caught": False}
         for name in list(self.model.instances):
             self.world.take("call", name, "put", "plan", calm)
             self.model.write(name, lambda instance: instance.keys.update(plan=calm))

@@ -111,16 +111,20 @@ class Model:
         fault = instance.faults.pop(0) if instance.faults else None
         plan = instance.keys.get("plan", {})
         throws = alarm.retry_count < plan.get("throws", 0)
-        if fault == "throw" or (throws and fault != "timeout"):
+        # A caught failure of a transaction ends the handler well, and its writes are kept: only
+        # the delivery has failed.
+        spoilt = throws and plan["caught"]
+        if fault == "throw" or (throws and fault != "timeout" and not (spoilt and fault)):
             outcome = "failed"
         elif fault == "timeout":
             outcome = "timed_out"
         else:
             outcome = "succeeded" if fault is None else "crashed"
         kept = outcome == "succeeded" or (outcome == "crashed" and fault == "crash-after-commit")
+        kept = kept or (spoilt and fault is None)
         if kept:
             self._handle(name, instance, plan, outcome)
-        if not kept or (instance.alarm is alarm and outcome == "crashed"):
+        if instance.alarm is alarm:
             self._retry(instance, alarm, counted=outcome != "crashed")
         self.deliveries.append((self.now_ms, name, alarm.retry_count, outcome))
         return outcome

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from edgeemu.core import alarms
 from edgeemu.core.machine import Machine
+from edgeemu.core.transactions import Transactions
 from edgeemu.emulator.clockwork import ClockControl
 from tests.simulation.machine import Simulation
 
@@ -83,6 +84,23 @@ def keep_writes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Machine, "_end_turn", commit)
 
 
+def keep_transactions(patch: pytest.MonkeyPatch) -> None:
+    """A transaction that fails keeps what it wrote."""
+    roll_back = Transactions.roll_back
+
+    def land(self: Transactions, txn: int, failure: Any) -> None:
+        self.commit(txn, lambda _: None)
+        again = self.begin(None)
+        roll_back(self, again, failure)
+
+    patch.setattr(Transactions, "roll_back", land)
+
+
+def forgive_transactions(patch: pytest.MonkeyPatch) -> None:
+    """A failed transaction that is caught lets its turn succeed."""
+    patch.setattr(Transactions, "roll_back", lambda self, txn, _: self._end(txn))
+
+
 def fire_early(patch: pytest.MonkeyPatch) -> None:
     """An alarm is delivered before its instant."""
     fire_at_ms = alarms.fire_at_ms
@@ -117,6 +135,8 @@ PLANTED = [
     run_twice,
     step_back,
     keep_writes,
+    keep_transactions,
+    forgive_transactions,
     fire_early,
     retry_for_ever,
     keep_replaced,

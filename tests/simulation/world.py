@@ -36,6 +36,27 @@ class A(StatefulActor):
         await self.ctx.storage.delete("plan")
         await self.ctx.storage.set_alarm(self.ctx.now_ms() + 5)
         raise ValueError("on purpose")
+    async def transact(self, key, value, how):
+        # What stands beside the transaction is kept where its failure is caught.
+        await self._see()
+        await self.ctx.storage.put("before", value)
+        async def body(txn):
+            await txn.put(key, value)
+            existed = await txn.delete("before")
+            assert existed and await txn.get("before") is None
+            if how != "lands":
+                raise ValueError("on purpose")
+            return await txn.get(key)
+        given = await self._caught(body) if how == "caught" else await self._whole(body)
+        await self.ctx.storage.put("after", value)
+        return given
+    async def _whole(self, body):
+        return await self.ctx.storage.transaction(body)
+    async def _caught(self, body):
+        try:
+            await self.ctx.storage.transaction(body)
+        except ValueError:
+            return "the caller sees an error instead"
     async def slow(self, key, value):
         await self.ctx.storage.put(key, value)
         await self.ctx.storage.delete_alarm()
@@ -52,7 +73,10 @@ class A(StatefulActor):
         if plan.get("rearm_ms") is not None:
             await self.ctx.storage.set_alarm(self.ctx.now_ms() + plan["rearm_ms"])
         if info.retry_count < plan.get("throws", 0):
-            raise ValueError(f"attempt {info.retry_count}")
+            async def body(txn):
+                await txn.put("runs", -1)
+                raise ValueError(f"attempt {info.retry_count}")
+            await (self._caught if plan["caught"] else self._whole)(body)
 """
 
 NAMES = ("a", "b", "c")
