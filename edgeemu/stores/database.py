@@ -209,6 +209,8 @@ class Database:
             if takes_value is None or (second is not None and not takes_value):
                 how = "" if takes_value is None else " with a value"
                 why = f"PRAGMA {first} is not allowed{how}"
+        elif action == apsw.SQLITE_ANALYZE and _is_reserved(first):
+            return apsw.SQLITE_IGNORE  # It goes through all tables, and leaves out ours.
         elif first != CATALOGUE and (_is_reserved(first) or _is_reserved(second)):
             why = f"names that begin with {RESERVED_PREFIX} are edgeemu's own: {first}"
         if why is None:

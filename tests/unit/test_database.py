@@ -344,6 +344,14 @@ def test_catalogue_shows_the_users_tables_only(database: Database) -> None:
     ]
 
 
+@pytest.mark.parametrize("query", ["ANALYZE", "REINDEX", "PRAGMA optimize(0x10002)"])
+def test_what_goes_through_all_tables_leaves_out_our_own(database: Database, query: str) -> None:
+    database.exec("CREATE TABLE t (a); CREATE INDEX i ON t (a); INSERT INTO t VALUES (1)")
+    database.exec(query)
+    if "REINDEX" not in query:
+        assert {row[0] for row in database.exec("SELECT tbl FROM sqlite_stat1").rows} == {"t"}
+
+
 def test_own_names_may_be_values(database: Database) -> None:
     assert database.exec("SELECT '_edgeemu_keys'").rows == [("_edgeemu_keys",)]
 
