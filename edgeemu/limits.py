@@ -79,6 +79,12 @@ NAME_CHARS_MAX = 2_048
 KEY_CHARS_MAX = 16_384
 """Characters of a storage key (a choice: the platform publishes no limit, spec U25)."""
 
+KEY_BYTES_ADVISED_MAX = 2 * 1024
+"""Bytes of a storage key above which a write warns, and strict mode refuses it (spec U25)."""
+
+VALUE_BYTES_ADVISED_MAX = 1024 * 1024
+"""Bytes of an encoded value above which a write warns, and strict mode refuses it (spec U25)."""
+
 SHUTDOWN_WAIT_MS = 3_000
 """Real milliseconds that running turns get to finish when `dev` is asked to stop (a choice: nobody
 waits longer before a second Ctrl-C)."""

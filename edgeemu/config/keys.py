@@ -209,6 +209,15 @@ KEYS: tuple[Key, ...] = (
         "true",
     ),
     Key(
+        "dev",
+        "new_unique_id",
+        kinds.BOOLEAN,
+        "false",
+        "",
+        "Whether `new_unique_id` works, which it does not on the platform today.",
+        "true",
+    ),
+    Key(
         f"functions.{ANY_NAME}",
         "config",
         kinds.STRING,
@@ -366,6 +375,15 @@ KEYS: tuple[Key, ...] = (
         1_073_741_824,
         limits.BODY_BYTES_MAX,
         "The size of the largest request or response body.",
+    ),
+    Key(
+        "limits",
+        "strict",
+        kinds.BOOLEAN,
+        "false",
+        "",
+        "Whether odd names of instances and large keys and values are refused, not only warned of.",
+        "true",
     ),
 )
 """Every key of `edgeemu.toml`, in the order of the reference file."""

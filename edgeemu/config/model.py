@@ -67,12 +67,14 @@ class DevConfig:
         port: the port to bind; 0 lets the system choose.
         idle_eviction_ms: virtual idleness before an instance is dropped; None for never.
         actor_vars: whether actors see the plain variables and `os.environ` as functions do.
+        new_unique_id: whether it works, which it does not on the platform (U16).
     """
 
     host: str = HOST_DEFAULT
     port: int = PORT_DEFAULT
     idle_eviction_ms: int | None = IDLE_EVICTION_MS_DEFAULT
     actor_vars: bool = False
+    new_unique_id: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,11 @@ class RateLimitConfig:
 
 @dataclass(frozen=True, slots=True)
 class LimitsConfig:
-    """The bounds that a project may set; see `edgeemu/limits.py` for what each one bounds."""
+    """The bounds that a project may set; see `edgeemu/limits.py` for what each one bounds.
+
+    Attributes:
+        strict: whether names and sizes that are only warned of otherwise are refused (U15, U25).
+    """
 
     io_wait_ms: int = IO_WAIT_MS_DEFAULT
     watchdog_ms: int = WATCHDOG_MS_DEFAULT
@@ -132,6 +138,7 @@ class LimitsConfig:
     idle_steps: int = IDLE_STEPS_MAX
     journal_entries: int = JOURNAL_ENTRIES_MAX
     body_bytes: int = BODY_BYTES_MAX
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

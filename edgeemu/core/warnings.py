@@ -15,6 +15,7 @@ RUNTIME_WARNINGS: dict[str, str] = {
     "W_ALARM_NO_HANDLER": "An alarm was delivered to a class that has no `alarm` method.",
     "W_DELETE_ALL_ALARM": "`delete_all` deleted the keys and left the pending alarm.",
     "W_LIST_CUT": "`list` without a `limit` left keys out: there are more than its default.",
+    "W_STORAGE_SIZE": "A key or a value is larger than is safe on the platform.",
     "W_NAME_ODD": "An instance's name holds characters that are not safe on the platform.",
     "W_MEMORY_LOST": "A field was read that no `__init__` sets: it went with an earlier life.",
     "W_BUDGET_NEAR": "A turn used up nearly all of its budget.",

@@ -96,13 +96,17 @@ CALLS = Chapter(
             "4",
             "illegal names of instances",
             f"what is no text of 1 to {limits.NAME_CHARS_MAX:,} characters raises `TypeError`; one "
-            "with other characters than letters, digits, `.`, `_` and `-` draws a warning, once",
+            "with other characters than letters, digits, `.`, `_` and `-` draws a warning, once, "
+            "and in strict mode a `TypeError`",
+            "`[limits] strict`",
         ),
         Choice(
             "U16",
             "4",
             "how `new_unique_id` fails, which it does on the platform",
-            "it raises an error that names the known defect",
+            "it raises an error that names the known defect; if told to work, it draws 32 hex "
+            "digits from the stream of the turn",
+            "`[dev] new_unique_id`",
         ),
         Choice(
             "U17",

@@ -21,7 +21,11 @@ KEYS = Chapter(
             "U25",
             "6",
             "the largest key and value",
-            f"a key has at most {limits.KEY_CHARS_MAX:,} characters; values have no limit",
+            f"a key has at most {limits.KEY_CHARS_MAX:,} characters; above "
+            f"{limits.KEY_BYTES_ADVISED_MAX // 1024} KiB for a key and "
+            f"{limits.VALUE_BYTES_ADVISED_MAX // 2**20} MiB for an encoded value a write warns, "
+            "and strict mode refuses it",
+            "`[limits] strict`",
         ),
         Choice("U26", "6", "whether `delete_all` drops SQL tables", "no: it clears the keys"),
         Choice(

@@ -133,6 +133,7 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
         body_bytes_max=config.limits.body_bytes,
     )
     shell.around.outside = Outside(services, kv, RateCounts())
+    shell.around.follow(strict=config.limits.strict, unique_ids=config.dev.new_unique_id)
     meta = {
         META_SEED: seed,
         META_CLOCK_CONFIG: _clock_config(config),

@@ -455,6 +455,9 @@ class Emulator:
                 lateness_ms=config.clock.alarm_lateness_ms,
                 idle_eviction_ms=config.dev.idle_eviction_ms,
             )
+            self._shell.around.follow(
+                strict=config.limits.strict, unique_ids=config.dev.new_unique_id
+            )
         engine.swap()
         self.load_error = None
         self._shell.dispatch(CodeReplaced(now_ms))

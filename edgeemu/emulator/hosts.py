@@ -21,6 +21,7 @@ from edgeemu.core.overlay import KeyRange, TurnWrites
 from edgeemu.core.profile import Profile
 from edgeemu.core.ratelimits import RateCounts, RateRule
 from edgeemu.core.rows import Alarm, AlarmWrite, InstanceRow
+from edgeemu.core.sizes import oversize_text
 from edgeemu.core.sql import SqlRows
 from edgeemu.core.transactions import Transactions
 from edgeemu.emulator.kv import KvStore
@@ -47,6 +48,9 @@ WarnOnce = Callable[[str, str, str | None, InstanceId | None, int | None, str | 
 """Writes a warning: code, message, place, instance, turn, and what counts as one place."""
 
 
+_STRICT = "`strict = true` under [limits] refuses it"
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What lies outside of actors, and what their code reaches through bindings."""
@@ -58,6 +62,9 @@ class Outside:
 
 class Surroundings:
     """What all hosts of one emulator share."""
+
+    outside: Outside
+    """Given by whoever puts the emulator together."""
 
     def __init__(
         self,
@@ -81,9 +88,18 @@ class Surroundings:
         self.profile = profile
         self.task_failed = task_failed
         self.here: Place = lambda: None
+        self.strict = False
+        self.unique_ids = False
 
-    outside: Outside
-    """Given by whoever puts the emulator together."""
+    def follow(self, *, strict: bool, unique_ids: bool) -> None:
+        """Go by these switches of the configuration from now on.
+
+        Args:
+            strict: whether what is only warned of otherwise is refused (U15, U25).
+            unique_ids: whether `new_unique_id` works, which it does not on the platform (U16).
+        """
+        self.strict = strict
+        self.unique_ids = unique_ids
 
 
 class TurnHost:
@@ -138,7 +154,16 @@ class TurnHost:
         return self._open().get(key, self._read)
 
     def put(self, key: str, data: bytes, txn: int | None = None) -> None:
-        """Write an encoded value, in the turn or in its transaction `txn`."""
+        """Write an encoded value, in the turn or in its transaction `txn`.
+
+        Raises:
+            ActorError: in strict mode, for what is too large (U25); otherwise it warns.
+        """
+        large = oversize_text(key, data)
+        if large is not None:
+            if self._around.strict:
+                raise ActorError(f"{large}; {_STRICT}")
+            self.warn("W_STORAGE_SIZE", large, self._around.here())
         if txn is not None:
             self._transactions().put(txn, key, data)
         else:
@@ -277,9 +302,15 @@ class TurnHost:
         return self._request(instance, TurnKind.FETCH, Work(TurnKind.FETCH, request=request))
 
     def name_instance(self, name: str, place: Place) -> None:
-        """Warn of a name that is not safe on the platform, once a name (U15)."""
+        """Warn of a name that is not safe on the platform, once a name (U15).
+
+        Raises:
+            TypeError: in strict mode.
+        """
         text = odd_name_text(name, self._around.profile)
         if text is not None:
+            if self._around.strict:
+                raise TypeError(f"{text}; {_STRICT}")
             self._around.warn("W_NAME_ODD", text, place(), self._instance, self._turn_id, name)
 
     def send(self, service: Service, request: PlainRequest) -> Awaitable[PlainResponse]:
@@ -305,6 +336,19 @@ class TurnHost:
     def allow(self, rule: RateRule, key: str) -> bool:
         """Count a use of `key` under a rate limit; whether it passes."""
         return self._outside().rates.allow(rule, key, self.now_ms())
+
+    def unique_name(self) -> str:
+        """A name that nobody guesses: 32 hex digits from the stream of the turn.
+
+        Raises:
+            ActorError: naming the defect that the platform has today, unless told to work (U16).
+        """
+        if not self._around.unique_ids:
+            raise ActorError(
+                "new_unique_id fails on the platform today (a known defect): make up a name and "
+                "use id_from_name; `new_unique_id = true` under [dev] makes it work here"
+            )
+        return f"{self.random().getrandbits(128):032x}"
 
     def close(self) -> None:
         """The code of the turn has come to its end: its storage can be used no more."""

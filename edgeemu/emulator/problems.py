@@ -77,6 +77,16 @@ def _fix_of(failure: Failure, where: str, *, kept: bool) -> str:
     return f"{place} unless the actor is meant to refuse; {left} was kept"
 
 
+def odd_name(instance: InstanceId, text: str) -> EdgeemuError:
+    """Strict mode refuses a name that is not safe on the platform."""
+    return EdgeemuError(
+        Code.ADDRESS_INVALID,
+        what=f"{instance} is refused, because the project is strict about names",
+        why=text,
+        fix="use another name, or take `strict = true` out of [limits]",
+    )
+
+
 def front_failed(failure: Failure, *, status: int) -> EdgeemuError:
     """The function in front ended with an error, and its caller got a response that hides it."""
     where = f" at {failure.where}" if failure.where else ""

@@ -141,6 +141,8 @@ class StartedCall:
         self._method = method
         odd = odd_name_text(instance.name, turns.shell.machine.profile)
         if odd is not None:
+            if turns.shell.around.strict:
+                raise problems.odd_name(instance, odd)
             warn = turns.shell.notices.warn
             warn("W_NAME_ODD", odd, None, instance, key=instance.name)
         work = Work(TurnKind.CALL, method, args)

@@ -180,7 +180,18 @@ class Host(Protocol):
         """Send a request to another instance; errors as for `call`."""
 
     def name_instance(self, name: str, place: Place) -> None:
-        """Actor code makes a stub for an instance of that name; it need not exist."""
+        """Actor code makes a stub for an instance of that name; it need not exist.
+
+        Raises:
+            TypeError: in strict mode, for a name that is not safe on the platform (U15).
+        """
+
+    def unique_name(self) -> str:
+        """A random name for `new_unique_id`.
+
+        Raises:
+            ActorError: unless the configuration makes it work (U16).
+        """
 
     def send(self, service: Service, request: PlainRequest) -> Awaitable[PlainResponse]:
         """Send a request to an outside service, at once: it is not held for the commit.

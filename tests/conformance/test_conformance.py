@@ -23,6 +23,7 @@ from tests.conformance import (
     scenarios_local,
     scenarios_sql,
     scenarios_storage,
+    scenarios_switches,
     scenarios_transactions,
     scenarios_turns,
 )
@@ -36,6 +37,7 @@ SCENARIOS: list[Scenario] = [
     *scenarios_lifecycle.SCENARIOS,
     *scenarios_storage.SCENARIOS,
     *scenarios_sql.SCENARIOS,
+    *scenarios_switches.SCENARIOS,
     *scenarios_transactions.SCENARIOS,
     *scenarios_keys.SCENARIOS,
     *scenarios_codec.SCENARIOS,

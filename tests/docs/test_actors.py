@@ -98,6 +98,8 @@ def test_page_names_the_bounds_of_the_code() -> None:
         f"| {limits.WATCHDOG_MS_DEFAULT:,} ms, then `ActorHangError` |",
         f"| {limits.BLOCKING_STEP_MS} ms | |",
         f"| {limits.IO_WAIT_MS_DEFAULT:,} ms, then `E_IO_WAIT` |",
+        f"{limits.KEY_BYTES_ADVISED_MAX // 1024} KiB and "
+        f"{limits.VALUE_BYTES_ADVISED_MAX // 2**20} MiB",
         f"| turns that wait for one instance | {limits.QUEUED_TURNS_MAX:,} |",
         f"after {limits.IDLE_EVICTION_MS_DEFAULT // second} s of emulated time without work",
         f"bindings of a statement | {limits.SQL_VALUE_BYTES_MAX:,} and"

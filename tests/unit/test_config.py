@@ -270,7 +270,7 @@ def test_value_at_the_top_that_will_not_do(root: Path, text: str, what: str, fix
         ("[clock]\nmodus = 1", "modus", "line 3, table [clock]; known keys are `alarm_", "`mode`"),
         ("port = 1", "port", "line 2, at the top", "below [dev]"),
         ("[dev]\nseed = 1", "seed", "table [dev]", "above the first [table]"),
-        ("[dev]\nxyz = 1", "xyz", "`host`, `idle_eviction_ms`, `port`", "delete it"),
+        ("[dev]\nxyz = 1", "xyz", "`idle_eviction_ms`, `new_unique_id`, `port`", "delete it"),
         ('[[actors]]\nbindung = "A"', "bindung", "line 3, table [actors]", "`binding`"),
         ("[services.A.respond]\nstate = 1", "state", "table [services.A.respond]", "`status`"),
     ],

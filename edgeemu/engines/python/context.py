@@ -248,12 +248,13 @@ class Namespace:
         return Stub(InstanceId(self._type, name), self._root)
 
     def new_unique_id(self, *, location_hint: str | None = None) -> Stub:
-        """Fails, as it does on the platform today (U16)."""
+        """A stub for an instance of a random name: its `id` is the way to reach it again.
+
+        Raises:
+            ActorError: as on the platform today, unless the configuration makes it work (U16).
+        """
         del location_hint
-        raise ActorError(
-            "new_unique_id fails on the platform today (a known defect): "
-            "make up a name and use id_from_name"
-        )
+        return Stub(InstanceId(self._type, current_scope().host.unique_name()), self._root)
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(missing_attribute("a namespace", name, dir(type(self)), "get"))
