@@ -59,11 +59,6 @@ PYTHON: tuple[Difference, ...] = (
         "use storage in the method itself",
     ),
     Difference(
-        "Several `Set-Cookie` values of one response are joined into one line",
-        "sent one by one",
-        "headers are kept one a name",
-    ),
-    Difference(
         "Arguments that do not fit the method's parameters are refused",
         "missing ones are undefined, others are ignored",
         "Python has it so, and it finds mistakes",

@@ -7,27 +7,46 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol, overload
 from urllib.parse import parse_qsl, urlsplit
 
+_SET_COOKIE = "set-cookie"
+
 
 class Headers(Mapping[str, str]):
-    """Header fields by name, whatever the case; several values of one name are joined by `, `."""
+    """Header fields by name, whatever the case; several values of one name are joined by `, `.
+
+    `Set-Cookie` alone cannot be joined, since a date in it has a comma: `get_set_cookie` has its
+    values one by one, and so they are sent.
+    """
 
     def __init__(self, fields: Mapping[str, str] | Iterable[tuple[str, str]] = ()) -> None:
-        pairs = fields.items() if isinstance(fields, Mapping) else fields
-        self._fields: dict[str, tuple[str, str]] = {}
+        if isinstance(fields, Headers):
+            pairs: Iterable[tuple[str, str]] = fields.lines()
+        else:
+            pairs = fields.items() if isinstance(fields, Mapping) else fields
+        self._fields: dict[str, tuple[str, list[str]]] = {}
         for name, value in pairs:
             self.append(name, value)
 
     def append(self, name: str, value: str) -> None:
         """Add a value; one that is there already stays in front of it."""
-        before = self._fields.get(name.lower())
-        joined = f"{before[1]}, {value}" if before else str(value)
-        self._fields[name.lower()] = (before[0] if before else name, joined)
+        self._fields.setdefault(name.lower(), (name, []))[1].append(str(value))
+
+    def get_set_cookie(self) -> list[str]:
+        """The values of `Set-Cookie`, one by one."""
+        return [*self._fields.get(_SET_COOKIE, ("", []))[1]]
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Name and value of each line as it is sent: one a name, but for `Set-Cookie`."""
+        found: list[tuple[str, str]] = []
+        for key, (name, values) in self._fields.items():
+            shown = values if key == _SET_COOKIE else [", ".join(values)]
+            found += [(name, value) for value in shown]
+        return found
 
     def __getitem__(self, name: str) -> str:
-        return self._fields[name.lower()][1]
+        return ", ".join(self._fields[name.lower()][1])
 
     def __setitem__(self, name: str, value: str) -> None:
-        self._fields[name.lower()] = (name, str(value))
+        self._fields[name.lower()] = (name, [str(value)])
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._fields
@@ -49,10 +68,11 @@ def _body_bytes(body: object) -> bytes:
         return body.encode()
     if isinstance(body, bytes | bytearray | memoryview):
         return bytes(body)
-    raise TypeError(
-        f"a body is str, bytes or None, not {type(body).__name__}; "
-        "for JSON use Response.json(value)"
-    )
+    if hasattr(body, "__next__") or hasattr(body, "__anext__"):
+        hint = "streams are not supported: put the parts together first"
+    else:
+        hint = "for JSON use Response.json(value)"
+    raise TypeError(f"a body is str, bytes or None, not {type(body).__name__}; {hint}")
 
 
 class _Message:

@@ -84,13 +84,19 @@ class Run:
 
     def _write(self, stem: str) -> Config:
         folder = self._folder / "project"
+        functions = ""
+        for name, other, types in self._scenario.functions:
+            source = actor_source(other, self._variant.language)
+            main = f"main{LANGUAGES[self._variant.language]}"
+            write_project(self._folder / name, source, types=types, main=main)
+            functions += f'[functions.{name}]\nconfig = "../{name}"\n'
         config = write_project(
             folder,
             actor_source(stem, self._variant.language),
             main=f"main{LANGUAGES[self._variant.language]}",
             types=self._scenario.types,
             lateness_ms=self._scenario.lateness_ms,
-            toml=self._scenario.toml,
+            toml=self._scenario.toml + functions,
         )
         shutil.rmtree(folder / "__pycache__", ignore_errors=True)
         return config
@@ -160,9 +166,9 @@ class Run:
         assert started.done(), f"{label} has not ended"
         return await started
 
-    async def _do_fetch(self, path: str) -> dict[str, Any]:
+    async def _do_fetch(self, path: str, function: str | None = None) -> dict[str, Any]:
         request = PlainRequest("GET", f"http://localhost{path}", (), b"")
-        answer = await self._emulator.fetch(request)
+        answer = await self._emulator.fetch(request, function=function)
         return {"§": 1, "status": answer.status, "body": answer.body.decode()}
 
     def _moved(self, given: dict[str, Any]) -> dict[str, Any]:

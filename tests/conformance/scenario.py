@@ -48,6 +48,7 @@ class Scenario:
         start_ms, lateness_ms: of the clock.
         toml: further configuration.
         kept_only: why it makes no sense with evictions between steps; empty if it does.
+        functions: further functions: name, file stem of its source, and the types it declares.
         disk_only: whether it restarts, and so needs a state folder.
         only: the one language that has what it looks at; empty for all.
     """
@@ -63,6 +64,7 @@ class Scenario:
     toml: str = ""
     kept_only: str = ""
     disk_only: bool = False
+    functions: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     only: str = ""
 
 
@@ -98,10 +100,10 @@ def ended(label: str, *, gives: Any = ANY, fails: str | None = None, says: str =
     return Step("ended", {"label": label}, gives, fails, says)
 
 
-def fetch(path: str, *, status: int, body: str | None = None) -> Step:
-    """Send a request to the function in front."""
+def fetch(path: str, *, status: int, body: str | None = None, function: str | None = None) -> Step:
+    """Send a request to the function in front, or to a further one."""
     expected = {"status": status} if body is None else {"status": status, "body": body}
-    return Step("fetch", {"path": path}, expected)
+    return Step("fetch", {"path": path, "function": function}, expected)
 
 
 def advance(duration: str, **expected: int) -> Step:

@@ -130,4 +130,23 @@ SCENARIOS = [
         call("A/x", "mail_then_throw", fails="ActorMethodError", says="boom"),
         call("A/x", "mail", "/b", gives=[200, '{"sent": true}']),
     ),
+    Scenario(
+        "S4.1 shared",
+        "two functions share the instances of a type that one of them owns",
+        "spec/telnyx-actors.md section 4.1",
+        "shared",
+        (
+            call("A/x", "pass_on", 1, gives=1),
+            fetch("/", status=200, body="11", function="other"),
+            fetch("/", status=200, body="11"),
+            call("B/x", "add", 5, gives=16),
+            advance("1s", deliveries=1, succeeded=1),
+            keys("B/x", {"total": 16, "rang": True}),
+            call("B/x", "bound", "A", gives=False),
+            call("A/x", "bound", "B", gives=True),
+        ),
+        types=("A", "B"),
+        lateness_ms=0,
+        functions=(("other", "shared_owner", ("B",)),),
+    ),
 ]

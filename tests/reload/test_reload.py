@@ -406,3 +406,40 @@ def test_saved_file_is_live_within_the_promised_time(config: Config) -> None:
         return min(took_ms)
 
     assert run_with(config, main) < 300
+
+
+@pytest.mark.slow
+def test_watcher_follows_functions_that_come_and_go(tmp_path: Path) -> None:
+    async def main() -> None:
+        first, second = tmp_path / "shop", tmp_path / "billing"
+        for folder in (first, second):
+            folder.mkdir()
+            (folder / "main.py").write_text("1")
+        others: list[Path] = []
+        changes: asyncio.Queue[list[str]] = asyncio.Queue()
+        stop = asyncio.Event()
+        seen = take_snapshot(first, first / ".edgeemu")
+        watching = asyncio.ensure_future(
+            watch_project(
+                first,
+                first / ".edgeemu",
+                changes.put_nowait,
+                stop,
+                seen=seen,
+                others=lambda: [*others],
+            )
+        )
+
+        async def told() -> list[str]:
+            return await asyncio.wait_for(changes.get(), WAIT_SECONDS)
+
+        (first / "main.py").write_text("22")
+        assert await told() == ["main.py"]
+        others.append(second)
+        assert await told() == [str(Path("../billing/main.py"))]
+        (second / "main.py").write_text("333")
+        assert await told() == [str(Path("../billing/main.py"))]
+        stop.set()
+        await asyncio.wait_for(watching, WAIT_SECONDS)
+
+    run(main())

@@ -274,7 +274,7 @@ class Secrets:
         """
         if handle in self._values:
             return Done(self._values[handle])
-        return FailedRead(ActorError(f"there is no secret {handle!r}"))
+        return FailedRead(ActorError(f"there is no secret {handle!r}: give it a value in .env"))
 
 
 class Env:
@@ -297,7 +297,7 @@ def plain_request(request: Request | str) -> PlainRequest:
         request = Request(request)
     if not isinstance(request, Request):
         raise TypeError(f"fetch takes a Request or a URL, not {type(request).__name__}")
-    headers = tuple(request.headers.items())
+    headers = tuple(request.headers.lines())
     return PlainRequest(request.method, request.url, headers, request.body)
 
 
@@ -317,7 +317,7 @@ def plain_response(response: object) -> PlainResponse:
             f"fetch must return a Response, not {type(response).__name__}; "
             "for JSON return Response.json(value)"
         )
-    return PlainResponse(response.status, tuple(response.headers.items()), response.body)
+    return PlainResponse(response.status, tuple(response.headers.lines()), response.body)
 
 
 def rich_response(plain: PlainResponse) -> Response:

@@ -1,0 +1,40 @@
+"""Headers and bodies: what is joined, what is kept apart, what is refused."""
+
+import pytest
+
+from edgeemu.sdk.http import Headers, Request, Response
+
+
+def test_values_of_one_name_are_joined_but_for_cookies() -> None:
+    headers = Headers([("X-A", "1"), ("Set-Cookie", "a=1; Expires=Thu, 01 Jan 2030"), ("x-a", "2")])
+    headers.append("set-cookie", "b=2")
+    assert (headers["x-A"], len(headers)) == ("1, 2", 2)
+    assert headers.get_set_cookie() == ["a=1; Expires=Thu, 01 Jan 2030", "b=2"]
+    assert headers.lines() == [
+        ("X-A", "1, 2"),
+        ("Set-Cookie", "a=1; Expires=Thu, 01 Jan 2030"),
+        ("Set-Cookie", "b=2"),
+    ]
+    assert Headers(headers).lines() == headers.lines()
+    headers["Set-Cookie"] = "c=3"
+    assert headers.get_set_cookie() == ["c=3"]
+    headers.get_set_cookie().clear()
+    assert headers.get_set_cookie() == ["c=3"]
+    assert Headers().get_set_cookie() == []
+
+
+async def _parts():
+    yield b"x"
+
+
+@pytest.mark.parametrize("body", [(part for part in [b"x"]), _parts(), iter([b"x"])])
+def test_stream_is_refused_and_told_so(body: object) -> None:
+    with pytest.raises(TypeError, match="streams are not supported"):
+        Response(body)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="streams are not supported"):
+        Request("/", body=body)  # type: ignore[arg-type]
+
+
+def test_other_bodies_are_refused_with_what_would_do() -> None:
+    with pytest.raises(TypeError, match=r"Response\.json"):
+        Response({"a": 1})  # type: ignore[arg-type]
