@@ -1,6 +1,8 @@
 """Which turn may enter an instance now: a pure question, answered here for every platform."""
 
-from edgeemu.core.events import Turn, TurnKind
+from collections.abc import Sequence
+
+from edgeemu.core.events import Failure, Turn, TurnKind
 from edgeemu.core.instances import Instance
 from edgeemu.core.profile import Profile
 
@@ -44,3 +46,30 @@ def budgets_ms(profile: Profile) -> dict[TurnKind, int | None]:
         TurnKind.ALARM: profile.alarm_timeout_ms,
         TurnKind.EDIT: None,
     }
+
+
+_OVER_BUDGET = {
+    TurnKind.INIT: "BlockConcurrencyTimeoutError",
+    TurnKind.CALL: "ActorMethodTimeoutError",
+    TurnKind.FETCH: "ActorFetchTimeoutError",
+    TurnKind.ALARM: "ActorAlarmTimeoutError",
+}
+
+
+def over_budget(turn: Turn, timeout_ms: int | None, asked: Sequence[Turn]) -> Failure:
+    """The error of a turn whose budget is over (section 3.2).
+
+    A turn that calls another at once reaches its budget first, for its own began first: it says
+    whom it waited for, because the fault is likely there.
+
+    Args:
+        turn: whose budget is over.
+        timeout_ms: the budget, in virtual ms.
+        asked: the turns that it asked for and that have not ended.
+    """
+    message = f"{turn.kind.value} of {turn.instance} took longer than {timeout_ms} ms"
+    if asked:
+        waits_for = f"{asked[0].method or asked[0].kind.value} of {asked[0].instance}"
+        more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
+        message += f", waiting for {waits_for}{more}"
+    return Failure(_OVER_BUDGET[turn.kind], message)

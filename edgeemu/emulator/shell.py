@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgeemu.clock import ClockMode, EmulatorClock, call_later_real_ms
+from edgeemu.core import gates
 from edgeemu.core.events import (
     CommitFailed,
     CommitTurn,
@@ -329,13 +330,9 @@ class Shell:
         if pending is None or pending.host is None or pending.host.ended:
             return
         self._engine.detach(turn.id)
-        name = {
-            TurnKind.INIT: "BlockConcurrencyTimeoutError",
-            TurnKind.CALL: "ActorMethodTimeoutError",
-            TurnKind.FETCH: "ActorFetchTimeoutError",
-        }.get(turn.kind, "ActorAlarmTimeoutError")
-        message = f"{turn.kind.value} of {turn.instance} took longer than {effect.timeout_ms} ms"
-        self._end(pending, pending.host, Outcome.TIMED_OUT, Failure(name, message))
+        asked = [each.turn for each in self._pending.values() if each.parent == turn.id]
+        failure = gates.over_budget(turn, effect.timeout_ms, asked)
+        self._end(pending, pending.host, Outcome.TIMED_OUT, failure)
 
     def _end(
         self, pending: _Pending, host: TurnHost, outcome: Outcome, failure: Failure | None

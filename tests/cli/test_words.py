@@ -17,6 +17,15 @@ def test_every_kind_of_entry_has_words() -> None:
     assert {kind.value for kind in Kind} == set(_WRITERS)
 
 
+def test_turn_that_failed_and_kept_its_writes_says_so() -> None:
+    entry = {"kind": "call", "now_ms": 0, "method": "move", "outcome": "failed"}
+    error = {"name": "ActorOutputGateError", "message": "a transaction failed"}
+    *_, last = entry_lines({**entry, "error": error, "writes_kept": True})
+    assert last == ["    ", ("what it wrote outside of the transaction is kept", "dim")]
+    *_, last = entry_lines({**entry, "error": error})
+    assert "kept" not in str(last)
+
+
 ENTRIES = [
     ({"kind": "alarm_stale"}, "a delivery was dropped: the alarm had been replaced or cleared"),
     (

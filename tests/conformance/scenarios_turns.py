@@ -165,9 +165,27 @@ SCENARIOS = [
         start("cycle", "A/x", "cycle"),
         journal("warning", 1, "A/x"),
         advance("30s"),
-        ended("cycle", fails="ActorMethodTimeoutError"),
+        ended(
+            "cycle", fails="ActorMethodTimeoutError", says="30000 ms, waiting for remember of A/x"
+        ),
         keys("A/x", {"n": 1}),
         journal("call", 2),
+    ),
+    _turns(
+        "S3.2 both",
+        "caller and callee reach their budgets at one instant: the caller says whom it waited for",
+        "section 3.2, section 4.2, U13",
+        start("one", "A/x", "asks_slow", ["y"]),
+        start("two", "A/z", "asks_slow", ["v", "w"]),
+        advance("30s"),
+        ended(
+            "one",
+            fails="ActorMethodTimeoutError",
+            says="of A/x took longer than 30000 ms, waiting for slow of A/y",
+        ),
+        ended("two", fails="ActorMethodTimeoutError", says="waiting for slow of A/v and 1 more"),
+        call("A/y", "none"),
+        journal("call", 6),
     ),
     _turns(
         "C19",

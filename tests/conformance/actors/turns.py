@@ -99,6 +99,10 @@ class A(StatefulActor):
         await self.ctx.storage.put("k", 1)
         return await self.env.A.id_from_name("x").remember()
 
+    async def asks_slow(self, names):
+        others = [self.env.A.id_from_name(name).slow(31) for name in names]
+        await asyncio.gather(*others)
+
     async def arm(self):
         await self.ctx.storage.set_alarm(self.ctx.now_ms())
 
