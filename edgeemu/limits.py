@@ -161,6 +161,10 @@ takes by default)."""
 HEAD_BYTES_MAX = 65_536
 """Bytes of the head of an answer that a command reads (a choice: far more than our notes need)."""
 
+SQL_FILES_OPEN_MAX = 64
+"""Files of instances that use SQL which the store keeps open, beside those in the middle of a turn
+(a choice: three descriptors each, of the 256 that a process of macOS has)."""
+
 SQL_DATABASE_BYTES_MAX = 1024 * 1024 * 1024
 """Bytes of the SQL database of one instance (spec/telnyx-actors.md section 16.2: 1 GB)."""
 

@@ -10,10 +10,6 @@ MISSING: tuple[Missing, ...] = (
     ),
     Missing("the Cloudflare profile", "`E_CONFIG_UNSUPPORTED` when the configuration is read"),
     Missing(
-        "`storage.sql`, `storage.transaction_sync` with the state on disk",
-        "`SqlError`; in tests and with `dev --in-memory` they work",
-    ),
-    Missing(
         "WebSockets: `ctx.count`, `ctx.broadcast`, `ctx.sockets`, `web_socket`",
         "`AttributeError` that names this page",
         (19,),

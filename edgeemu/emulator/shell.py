@@ -41,6 +41,7 @@ from edgeemu.core.journal import Entry, Recorded
 from edgeemu.core.machine import Machine
 from edgeemu.core.timers import Timer, Timers
 from edgeemu.core.warnings import Warn
+from edgeemu.emulator.batching import EndedTurn, Part, split
 from edgeemu.emulator.hosts import Surroundings, TurnHost
 from edgeemu.emulator.notices import Notices
 from edgeemu.emulator.position import META_POSITION, Position
@@ -118,8 +119,7 @@ class Shell:
         self._requested: dict[Future[TurnReply], Turn] = {}
         self._events: deque[Event] = deque()
         self._dispatching = False
-        self._turns: list[StoredTurn] = []
-        self._ended_ids: list[int] = []
+        self._ended: list[EndedTurn] = []
         self._entries: list[Entry] = []
         self._flush_planned = False
         self._late_flush_planned = False
@@ -147,8 +147,7 @@ class Shell:
         if self.broken is not None:
             return
         self.broken = error
-        self._turns.clear()  # What follows from a broken state is not kept.
-        self._ended_ids.clear()
+        self._ended.clear()  # What follows from a broken state is not kept.
         entries, self._entries = self._entries, []
         with suppress(EdgeemuError):
             self.store.apply(Batch((), entries, self.clock.real_ms()))
@@ -376,10 +375,10 @@ class Shell:
         pending = self._pending.get(effect.turn.id)
         host = pending.host if pending is not None else None
         if host is None:
-            self._turns.append(StoredTurn(effect.turn.instance, effect.row))
+            stored = StoredTurn(effect.turn.instance, effect.row)
         else:
-            self._turns.append(host.left_behind(effect.row, keep=effect.keep_writes))
-        self._ended_ids.append(effect.turn.id)
+            stored = host.left_behind(effect.row, keep=effect.keep_writes)
+        self._ended.append(EndedTurn(stored, effect.turn.id, len(self._entries)))
         self._plan_flush()
 
     def record(self, entry: Entry) -> None:
@@ -417,42 +416,48 @@ class Shell:
     def flush(self) -> None:
         """Apply everything that ended since the last time, then tell the machine."""
         self._flush_planned = False
-        turns, self._turns = self._turns, []
-        ids, self._ended_ids = self._ended_ids, []
+        ended, self._ended = self._ended, []
         entries, self._entries = self._entries, []
-        if not turns and not entries:
-            return
-        batch = Batch(turns, entries, self.clock.real_ms(), self.position.news(len(entries)))
+        parts = split(ended, entries, self.store.stands_alone)
+        for part, outcome in [(part, self._apply(part)) for part in parts]:
+            self._tell(part, outcome)
+
+    def _apply(self, part: Part) -> list[Recorded] | EdgeemuError:
+        turns = [each.stored for each in part.turns]
+        news = self.position.news(len(part.entries))
+        batch = Batch(turns, part.entries, self.clock.real_ms(), news)
         try:
             recorded = self.store.apply(batch)
         except EdgeemuError as error:
-            self._flush_failed(error, batch, ids)
+            return error
+        self.position.note_kept(news, len(part.entries))
+        return recorded
+
+    def _tell(self, part: Part, outcome: list[Recorded] | EdgeemuError) -> None:
+        if isinstance(outcome, EdgeemuError):
+            self._tell_failed(part, outcome)
             return
-        self.position.note_kept(batch.meta, len(entries))
-        for stored in turns:
-            alarm = stored.row.alarm
-            self.schedule.note(stored.instance, alarm)
+        for each in part.turns:
+            alarm = each.stored.row.alarm
+            self.schedule.note(each.stored.instance, alarm)
             if alarm is not None:  # Told only now: whoever looks before would not find it yet.
                 self.on_schedule(alarm.fire_at_ms)
-        for turn_id in ids:
-            self.dispatch(TurnCommitted(self.clock.now_ms(), turn_id))
+        for each in part.turns:
+            self.dispatch(TurnCommitted(self.clock.now_ms(), each.turn_id))
         for watcher in self.watchers:
-            watcher(recorded)
+            watcher(outcome)
 
-    def _flush_failed(self, error: EdgeemuError, batch: Batch, ids: list[int]) -> None:
+    def _tell_failed(self, part: Part, error: EdgeemuError) -> None:
         """Try the turns one by one, so that one that cannot be stored costs no other its writes."""
-        if len(batch.turns) <= 1:
-            self._store_error = error
-            for stored in batch.turns:
-                self.store.rollback_sql(stored.instance)
-            for turn_id in ids:
-                self.dispatch(CommitFailed(self.clock.now_ms(), turn_id, error.what))
+        if len(part.turns) > 1:
+            for single in part.one_by_one():
+                self._tell(single, self._apply(single))
             return
-        pairs = list(zip(batch.turns, ids, strict=True))
-        for index, (stored, turn_id) in enumerate(pairs):
-            entries = batch.entries if index == 0 else ()
-            self._turns, self._ended_ids, self._entries = [stored], [turn_id], list(entries)
-            self.flush()
+        self._store_error = error
+        for each in part.turns:
+            with suppress(EdgeemuError):
+                self.store.rollback_sql(each.stored.instance)
+            self.dispatch(CommitFailed(self.clock.now_ms(), each.turn_id, error.what))
 
     def take_store_error(self) -> EdgeemuError | None:
         """What the store refused since the last time, if it did."""

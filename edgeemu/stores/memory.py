@@ -154,6 +154,10 @@ class MemoryStore:
         database = self._databases.get(instance)
         return 0 if database is None else database.size_bytes()
 
+    def stands_alone(self, turn: StoredTurn) -> bool:
+        """Whether a turn is applied in a batch without other turns."""
+        return turn.sql
+
     def apply(self, batch: Batch) -> list[Recorded]:
         """Apply a batch whole or not at all; its journal entries as they stand now.
 

@@ -106,6 +106,9 @@ class Store(Protocol):
     def measure_sql(self, instance: InstanceId) -> int:
         """How many bytes the SQL database of an instance takes; 0 if it has none."""
 
+    def stands_alone(self, turn: StoredTurn) -> bool:
+        """Whether a turn is applied in a batch without other turns, for its commit is its own."""
+
     def apply(self, batch: Batch) -> list[Recorded]:
         """Apply a batch whole or not at all; its journal entries as they stand now.
 

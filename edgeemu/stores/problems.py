@@ -5,13 +5,13 @@ from pathlib import Path
 from edgeemu.errors import Code, EdgeemuError
 
 
-def damaged(path: Path, cause: str) -> EdgeemuError:
-    """`E_STATE_DAMAGED`: what lies at `path` cannot be used as state."""
+def damaged(path: Path, cause: str, folder: Path | None = None) -> EdgeemuError:
+    """`E_STATE_DAMAGED`: what lies at `path`, in the state folder `folder`, cannot be used."""
     return EdgeemuError(
         Code.STATE_DAMAGED,
         what=f"the state in `{path}` is damaged",
         why=f"{cause}; nothing was deleted or repaired",
-        fix=f"move the folder {path.parent} aside to keep it,"
+        fix=f"move the folder {folder or path.parent} aside to keep it,"
         " or start over without its state: edgeemu dev --fresh",
     )
 
@@ -28,14 +28,14 @@ def newer(path: Path, *, version: int, version_known: int) -> EdgeemuError:
     )
 
 
-def unwritable(path: Path, cause: str) -> EdgeemuError:
+def unwritable(path: Path, cause: str, folder: Path | None = None) -> EdgeemuError:
     """`E_STATE_UNWRITABLE`: the system refuses to read or write the state in `path`."""
     return EdgeemuError(
         Code.STATE_UNWRITABLE,
         what=f"the state in `{path}` cannot be written",
         why=f"the system says: {cause}",
-        fix=f"make {path.parent} a folder that you may write to, on a disk with free space,"
-        " or use another one: edgeemu dev --state-dir DIR",
+        fix=f"make {folder or path.parent} a folder that you may write to, on a disk with free"
+        " space, or use another one: edgeemu dev --state-dir DIR",
     )
 
 

@@ -1,4 +1,4 @@
-"""The store on disk: one SQLite file for all instances of a project (design D5).
+"""The store on disk: a SQLite file for all instances, and one for each that uses SQL (D5).
 
 Promise: a batch is one transaction, and once `apply` returned it outlives the death of the
 process; with `sync_full` also the loss of power. A batch that fails leaves nothing behind, neither
@@ -18,12 +18,21 @@ from edgeemu.core.overlay import KeyRange
 from edgeemu.core.rows import Alarm, InstanceRow
 from edgeemu.ids import InstanceId
 from edgeemu.limits import IDS_REMEMBERED_MAX, JOURNAL_ENTRIES_MAX
-from edgeemu.sdk.errors import SqlError
-from edgeemu.stores import packing, problems
+from edgeemu.stores import own_file, packing, problems
 from edgeemu.stores.database import Database
 from edgeemu.stores.lock import StateLock
-from edgeemu.stores.port import Batch, DueAlarm, EndedAlarm
-from edgeemu.stores.sqlite_file import STATE_FILE, close_quietly, explained, open_state_file
+from edgeemu.stores.own_file import OwnFile
+from edgeemu.stores.own_files import OwnFiles
+from edgeemu.stores.planning import KEYS, Plan, plan_batch
+from edgeemu.stores.port import Batch, DueAlarm, EndedAlarm, StoredTurn
+from edgeemu.stores.sqlite_file import (
+    ROLLBACK,
+    STATE_FILE,
+    close_quietly,
+    explained,
+    open_state_file,
+    trace,
+)
 
 _ROW = ", ".join(packing.ROW_COLUMNS)
 _ALARM = "type, name, " + ", ".join(packing.ALARM_COLUMNS)
@@ -31,31 +40,9 @@ _PAST = "type, name, " + ", ".join(packing.PAST_COLUMNS)
 _ENTRY = ", ".join(packing.ENTRY_COLUMNS)
 _INSTANT_MAX = 2**63 - 1
 
-_FIND_ID = "SELECT id FROM instances WHERE type = ? AND name = ?"
+_FIND = "SELECT id, home = 'own' FROM instances WHERE type = ? AND name = ?"
 _LOAD = f"SELECT {_ROW} FROM instances WHERE type = ? AND name = ?"
-_INSERT_ROW = (
-    f"INSERT INTO instances ({_ROW}, id, type, name)"
-    f" VALUES ({', '.join('?' * (len(packing.ROW_COLUMNS) + 3))})"
-)
-_UPDATE_ROW = (
-    f"UPDATE instances SET {', '.join(f'{name} = ?' for name in packing.ROW_COLUMNS)} WHERE id = ?"
-)
-# Values are UTF-8 and kept as text, so that people can read them; the casts copy bytes as they
-# are, where binding a `str` would decode and encode each value.
-_READ = "SELECT CAST(value AS BLOB) FROM keys WHERE instance = ? AND key = ?"
-_PUT = "REPLACE INTO keys (instance, key, value) VALUES (?, ?, CAST(? AS TEXT))"
-_DELETE = "DELETE FROM keys WHERE instance = ? AND key = ?"
-_CLEAR = "DELETE FROM keys WHERE instance = ?"
-_RANGE = "SELECT key, CAST(value AS BLOB) FROM keys WHERE instance = ? AND key >= ?"
-_MEASURE = (
-    "SELECT count(*), coalesce(sum(octet_length(key) + octet_length(value)), 0)"
-    " FROM keys WHERE instance = ?"
-)
-_RECORD = f"INSERT INTO journal ({_ENTRY}) VALUES ({', '.join('?' * len(packing.ENTRY_COLUMNS))})"
 _NEWEST_TURN = "SELECT max(turn) FROM (SELECT turn FROM journal ORDER BY seq DESC LIMIT ?)"
-_PRUNE = "DELETE FROM journal WHERE seq <= ?"
-_PUT_META = "REPLACE INTO meta (key, value) VALUES (?, ?)"
-_DELETE_META = "DELETE FROM meta WHERE key = ?"
 _DUE_BY_FIRE = (
     f"SELECT {_ALARM} FROM instances INDEXED BY alarms_by_fire"
     " WHERE fire_at_ms <= ? AND eligible_at_ms <= ?"
@@ -68,19 +55,14 @@ _DUE_BY_ELIGIBLE = (
     " ORDER BY fire_at_ms, type, name LIMIT ?)"
     " ORDER BY fire_at_ms, type, name"
 )
-_ROLLBACK = "ROLLBACK"
-
-_Statements = list[tuple[str, Sequence[Sequence[Any]]]]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-class _Plan(NamedTuple):
-    """A batch as statements, with every check and conversion behind it."""
+class _Place(NamedTuple):
+    """Where an instance is kept: its row number, and whether it has a file of its own."""
 
-    statements: _Statements
-    ids: dict[InstanceId, int]
-    """Row numbers of the instances that it makes."""
-    recorded: list[Recorded]
+    row_id: int
+    own: bool
 
 
 def _explaining(method: _Method) -> _Method:
@@ -96,6 +78,17 @@ def _explaining(method: _Method) -> _Method:
             raise problems.damaged(self.path, str(error)) from error
 
     return cast(_Method, wrapped)
+
+
+def _settled(method: _Method) -> _Method:
+    """Explain errors, and first tell the state file of what a file of an instance has kept."""
+
+    @wraps(method)
+    def wrapped(self: "SqliteStore", *args: Any, **kwargs: Any) -> Any:
+        self._own.settle()
+        return method(self, *args, **kwargs)
+
+    return _explaining(cast(_Method, wrapped))
 
 
 class SqliteStore:
@@ -129,7 +122,7 @@ class SqliteStore:
     ) -> None:
         self.path = folder / STATE_FILE
         self._journal_entries_max = journal_entries_max
-        self._ids: dict[InstanceId, int] = {}
+        self._places: dict[InstanceId, _Place] = {}
         self._counters_valid = False
         """Whether the numbers of the last instance and entry are those of the file."""
         try:
@@ -138,15 +131,32 @@ class SqliteStore:
             raise problems.unwritable(self.path, str(error)) from error
         self._lock = StateLock(folder, wait_ms=lock_wait_ms)
         opened = False
+        db: apsw.Connection | None = None
         try:
-            self._db = open_state_file(self.path, sync_full=sync_full)
+            self._db = db = open_state_file(self.path, sync_full=sync_full)
+            trace(self._db, before_statement)
+            self._own = self._open_own(sync_full, before_statement)
             self._read_counters()
             opened = True
         finally:
             if not opened:
+                if db is not None:
+                    close_quietly(db)
                 self._lock.close()
-        if before_statement is not None:
-            self._db.exec_trace = _tracer(before_statement)
+
+    @_explaining
+    def _open_own(
+        self, sync_full: bool, before_statement: Callable[[str], None] | None
+    ) -> OwnFiles:
+        """The files of instances that have one, with the state file told of what they kept."""
+        own = OwnFiles(
+            self._db,
+            self.path.parent,
+            sync_full=sync_full,
+            before_statement=before_statement,
+        )
+        own.recover()
+        return own
 
     @_explaining
     def _read_counters(self) -> None:
@@ -163,6 +173,10 @@ class SqliteStore:
             EdgeemuError: `E_ADDRESS_INVALID`.
         """
         packing.check_instance(instance)
+        file = self._own_file(instance)
+        if file is not None:
+            with file.explaining():
+                return file.row()
         row = self._db.execute(_LOAD, instance).fetchone()
         return InstanceRow() if row is None else packing.unpack_row(row)
 
@@ -174,11 +188,14 @@ class SqliteStore:
             EdgeemuError: `E_ADDRESS_INVALID` or `E_KEY_INVALID`.
         """
         packing.check_key(key)
-        row_id = self._find_id(instance)
-        if row_id is None:
+        place = self._find(instance)
+        if place is None:
             return None
-        value: bytes | None = self._db.execute(_READ, (row_id, key)).get
-        return value
+        if place.own:
+            file = self._own.open(place.row_id, instance)
+            with file.explaining():
+                return own_file.KEYS.read(file.connection, (), key)
+        return KEYS.read(self._db, (place.row_id,), key)
 
     @_explaining
     def read_range(self, instance: InstanceId, keys: KeyRange) -> list[tuple[str, bytes]]:
@@ -187,19 +204,15 @@ class SqliteStore:
         Raises:
             EdgeemuError: `E_ADDRESS_INVALID` or `E_KEY_INVALID`.
         """
-        lower, upper = packing.key_bounds(keys)
-        row_id = self._find_id(instance)
-        if row_id is None:
+        packing.key_bounds(keys)
+        place = self._find(instance)
+        if place is None:
             return []
-        sql, bindings = _RANGE, [row_id, lower]
-        if upper is not None:
-            sql += " AND key < ?"
-            bindings.append(upper)
-        sql += " ORDER BY key DESC" if keys.reverse else " ORDER BY key"
-        if keys.limit is not None:
-            sql += " LIMIT ?"
-            bindings.append(max(keys.limit, 0))
-        return self._rows(sql, bindings)
+        if place.own:
+            file = self._own.open(place.row_id, instance)
+            with file.explaining():
+                return own_file.KEYS.read_range(file.connection, (), keys)
+        return KEYS.read_range(self._db, (place.row_id,), keys)
 
     @_explaining
     def measure(self, instance: InstanceId) -> tuple[int, int]:
@@ -208,30 +221,56 @@ class SqliteStore:
         Raises:
             EdgeemuError: `E_ADDRESS_INVALID`.
         """
-        row_id = self._find_id(instance)
-        if row_id is None:
+        place = self._find(instance)
+        if place is None:
             return 0, 0
-        ((count, size_bytes),) = self._rows(_MEASURE, (row_id,))
-        return count, size_bytes
+        if place.own:
+            file = self._own.open(place.row_id, instance)
+            with file.explaining():
+                return own_file.KEYS.measure(file.connection, ())
+        return KEYS.measure(self._db, (place.row_id,))
 
     def use_clock(self, now_ms: Callable[[], int]) -> None:
         """Let SQL of actors take its present (ms since the epoch) from here."""
+        self._own.use_clock(now_ms)
 
+    @_explaining
     def sql(self, instance: InstanceId) -> Database:
-        """The SQL database of an instance: not in this version.
+        """The SQL database of an instance, in a file of its own, with a transaction open.
+
+        An instance that used no SQL before is moved there if the turn is kept.
 
         Raises:
-            SqlError: always.
+            EdgeemuError: `E_ADDRESS_INVALID`.
         """
-        raise SqlError(f"SQL of {instance} works in memory only, in this version of edgeemu")
+        place = self._find(instance)
+        if place is not None and place.own:
+            return self._own.open_for_turn(place.row_id, instance).database
+        row_id = None if place is None else place.row_id
+        file = self._own.moving(instance) or self._own.start_move(row_id, instance)
+        return file.database
 
+    @_explaining
     def rollback_sql(self, instance: InstanceId) -> None:
         """Undo what the turn of an instance did in SQL, if its transaction is open."""
+        place = self._find(instance)
+        self._own.rollback(None if place is None else place.row_id, instance)
 
+    @_explaining
     def measure_sql(self, instance: InstanceId) -> int:
         """How many bytes the SQL database of an instance takes; 0 if it has none."""
-        del instance
-        return 0
+        file = self._own.moving(instance) or self._own_file(instance)
+        if file is None:
+            return 0
+        with file.explaining():
+            return file.database.size_bytes()
+
+    def stands_alone(self, turn: StoredTurn) -> bool:
+        """Whether a turn is applied in a batch without others: its commit is its own."""
+        if turn.sql or not self._own.any:
+            return turn.sql
+        place = self._find(turn.instance)
+        return place is not None and place.own
 
     @_explaining
     def apply(self, batch: Batch) -> list[Recorded]:
@@ -240,33 +279,59 @@ class SqliteStore:
         Raises:
             EdgeemuError: `E_ADDRESS_INVALID`, `E_KEY_INVALID`, `E_STATE_UNWRITABLE` or
                 `E_STATE_DAMAGED`; nothing is applied then.
+            ValueError: for a turn among others that stands alone.
         """
+        alone = [turn for turn in batch.turns if self.stands_alone(turn)]
+        if alone and len(batch.turns) > 1:
+            raise ValueError(f"a turn of {alone[0].instance} is applied together with others")
+        self._own.settle()
         if not self._counters_valid:
             self._read_counters()
-        plan = self._plan(batch)
-        db = self._db
         # Whatever ends this early, an interrupt right behind the commit included: count again.
         self._counters_valid = False
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            for sql, rows in plan.statements:
-                if len(rows) == 1:  # The usual turn: a quarter of what `executemany` takes.
-                    db.execute(sql, rows[0])
-                else:
-                    db.executemany(sql, rows)
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:  # A full disk makes SQLite roll back by itself.
-                db.execute(_ROLLBACK)
-            raise
+        plan = self._apply_own(batch, alone[0]) if alone else self._apply_shared(batch)
         self._seq += len(plan.recorded)
         self._id_last += len(plan.ids)
         self._counters_valid = True
         for instance, row_id in plan.ids.items():
-            self._remember(instance, row_id)
+            self._remember(instance, _Place(row_id, bool(alone)))
         return plan.recorded
 
-    @_explaining
+    def _apply_shared(self, batch: Batch) -> Plan:
+        plan = self._plan(batch)
+        db = self._db
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            plan.run(db)
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:  # A full disk makes SQLite roll back by itself.
+                db.execute(ROLLBACK)
+            raise
+        return plan
+
+    def _apply_own(self, batch: Batch, turn: StoredTurn) -> Plan:
+        for key in turn.puts:
+            packing.check_key(key)
+        index = [StoredTurn(turn.instance, turn.row)]
+        plan = self._plan(Batch(index, batch.entries, batch.real_at_ms, batch.meta))
+        place = self._find(turn.instance)
+        row_id = plan.ids[turn.instance] if place is None else place.row_id
+        # Where it is kept changes right now, and is looked up if this fails.
+        self._places.pop(turn.instance, None)
+        self._own.commit(turn, row_id, plan, batch.meta)
+        return plan
+
+    def _plan(self, batch: Batch) -> Plan:
+        return plan_batch(
+            batch,
+            self._find_id,
+            id_last=self._id_last,
+            seq=self._seq,
+            journal_entries_max=self._journal_entries_max,
+        )
+
+    @_settled
     def due(
         self, *, fire_by_ms: int | None, eligible_by_ms: int | None = None, limit: int
     ) -> list[DueAlarm]:
@@ -289,7 +354,7 @@ class SqliteStore:
             found += self._rows(_DUE_BY_ELIGIBLE, bindings)
         return _due_alarms(found)
 
-    @_explaining
+    @_settled
     def alarms(self, *, type_name: str | None, limit: int) -> list[DueAlarm]:
         """The pending alarms, ordered by (eligible_at_ms, type, name)."""
         packing.check_filter(type_name)
@@ -302,7 +367,7 @@ class SqliteStore:
         bindings.append(max(limit, 0))
         return _due_alarms(self._rows(sql, bindings))
 
-    @_explaining
+    @_settled
     def ended_alarms(self, *, type_name: str | None, limit: int) -> list[EndedAlarm]:
         """The last ended alarm of each instance that has one, newest end first, then type, name."""
         packing.check_filter(type_name)
@@ -318,7 +383,7 @@ class SqliteStore:
             for columns in self._rows(sql, bindings)
         ]
 
-    @_explaining
+    @_settled
     def instances(
         self, *, type_name: str | None = None, prefix: str = "", limit: int
     ) -> list[tuple[InstanceId, InstanceRow]]:
@@ -342,7 +407,7 @@ class SqliteStore:
             for columns in self._rows(sql, bindings)
         ]
 
-    @_explaining
+    @_settled
     def journal(
         self,
         *,
@@ -375,13 +440,13 @@ class SqliteStore:
         found = [packing.unpack_entry(columns) for columns in self._rows(sql, bindings)]
         return found if oldest_first else found[::-1]
 
-    @_explaining
+    @_settled
     def newest_turn(self, entries: int) -> int:
         """The greatest number of a turn among the newest `entries` of the journal; 0 for none."""
         found = self._db.execute(_NEWEST_TURN, (entries,)).get
         return found if isinstance(found, int) else 0
 
-    @_explaining
+    @_settled
     def read_meta(self, key: str) -> Any:
         """A JSON-safe value that a batch kept under `key`, or None."""
         text = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
@@ -389,104 +454,41 @@ class SqliteStore:
 
     def close(self) -> None:
         """Let go of everything; nothing may be called afterwards but `close`."""
+        self._own.close()
         close_quietly(self._db)
         self._lock.close()
 
     def _rows(self, sql: str, bindings: Sequence[Any]) -> list[tuple[Any, ...]]:
         return self._db.execute(sql, bindings).fetchall()
 
-    def _find_id(self, instance: InstanceId) -> int | None:
-        """The row number of an instance; None if it has no row."""
-        row_id = self._ids.get(instance)
-        if row_id is None:
+    def _find(self, instance: InstanceId) -> _Place | None:
+        """Where an instance is kept; None if it has no row."""
+        place = self._places.get(instance)
+        if place is None:
             packing.check_instance(instance)
-            row_id = self._db.execute(_FIND_ID, instance).get
-            if row_id is not None:
-                self._remember(instance, row_id)
-        return row_id
+            found = self._db.execute(_FIND, instance).fetchone()
+            if found is not None:
+                place = _Place(found[0], bool(found[1]))
+                self._remember(instance, place)
+        return place
 
-    def _remember(self, instance: InstanceId, row_id: int) -> None:
-        if len(self._ids) >= IDS_REMEMBERED_MAX:
-            self._ids.clear()  # Rare, and each is found again in microseconds.
-        self._ids[instance] = row_id
+    def _find_id(self, instance: InstanceId) -> int | None:
+        place = self._find(instance)
+        return None if place is None else place.row_id
 
-    def _plan(self, batch: Batch) -> _Plan:
-        """The statements of a batch.
+    def _own_file(self, instance: InstanceId) -> OwnFile | None:
+        """The file of an instance that has one of its own."""
+        if not self._own.any:
+            return None
+        place = self._find(instance)
+        return self._own.open(place.row_id, instance) if place is not None and place.own else None
 
-        Turns are folded, so that one statement of a kind serves them all: of each row and each
-        key the last value counts, and clearing an instance discards what came before.
-        """
-        made: dict[InstanceId, int] = {}
-        inserts: dict[int, Sequence[Any]] = {}
-        updates: dict[int, Sequence[Any]] = {}
-        cleared: dict[int, Sequence[Any]] = {}
-        writes: dict[int, dict[str, bytes | None]] = {}
-        for turn in batch.turns:
-            instance = turn.instance
-            row_id = made.get(instance) or self._find_id(instance)
-            row = packing.pack_row(turn.row)
-            if row_id is None:
-                row_id = made[instance] = self._id_last + len(made) + 1
-            if instance in made:
-                inserts[row_id] = (*row, row_id, *instance)
-            else:
-                updates[row_id] = (*row, row_id)
-            if turn.cleared:
-                cleared[row_id] = (row_id,)
-                writes.pop(row_id, None)
-            for key in turn.puts:
-                packing.check_key(key)
-            if turn.puts:
-                writes.setdefault(row_id, {}).update(turn.puts)
-        puts: list[Sequence[Any]] = []
-        deletes: list[Sequence[Any]] = []
-        for row_id, keys in writes.items():
-            for key, value in keys.items():
-                if value is None:
-                    deletes.append((row_id, key))
-                else:
-                    puts.append((row_id, key, value))
-        entries, recorded = packing.number_entries(batch, self._seq)
-        meta = batch.meta.items()
-        statements: _Statements = [
-            (_INSERT_ROW, list(inserts.values())),
-            (_UPDATE_ROW, list(updates.values())),
-            (_CLEAR, list(cleared.values())),
-            (_DELETE, deletes),
-            (_PUT, puts),
-            (_RECORD, entries),
-            (_PRUNE, self._prunings(len(entries))),
-            (
-                _PUT_META,
-                [(key, packing.to_json(value)) for key, value in meta if value is not None],
-            ),
-            (_DELETE_META, [(key,) for key, value in meta if value is None]),
-        ]
-        return _Plan([each for each in statements if each[1]], made, recorded)
-
-    def _prunings(self, entry_count: int) -> Sequence[Sequence[Any]]:
-        last_gone = packing.last_pruned(
-            seq_before=self._seq,
-            seq=self._seq + entry_count,
-            entries_max=self._journal_entries_max,
-        )
-        return [(last_gone,)] if last_gone else []
+    def _remember(self, instance: InstanceId, place: _Place) -> None:
+        if len(self._places) >= IDS_REMEMBERED_MAX:
+            self._places.clear()  # Rare, and each is found again in microseconds.
+        self._places[instance] = place
 
 
 def _due_alarms(found: list[tuple[Any, ...]]) -> list[DueAlarm]:
     """Alarms from rows of the columns in `_ALARM`."""
     return [DueAlarm(InstanceId(row[0], row[1]), Alarm(*row[2:])) for row in found]
-
-
-def _tracer(before_statement: Callable[[str], None]) -> Callable[[apsw.Cursor, str, Any], bool]:
-    """A trace of a connection that calls `before_statement`, and lets every statement run.
-
-    Rolling back is left alone: it cannot fail in real life, and the test must find things clean.
-    """
-
-    def trace(cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
-        if sql != _ROLLBACK:
-            before_statement(sql)
-        return True
-
-    return trace

@@ -5,8 +5,10 @@ byte as it was found. The file is made whole under another name and then renamed
 half-made `state.sqlite` is damage and never a fresh start that hides a loss.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -14,7 +16,7 @@ from edgeemu.errors import EdgeemuError
 from edgeemu.stores import problems
 
 STATE_FILE = "state.sqlite"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x65646765
 """`edge` in ASCII: tells our files from other SQLite files."""
 
@@ -107,7 +109,28 @@ _PARTS = {
     "journal",
     "alarms_by_fire",
     "alarms_by_eligible",
+    "own_files",
+    "own_files_open",
 }
+
+_OWN_FILES = """
+-- The instances with a file of their own, whose `home` is 'own' (design D5). `number` is the turn
+-- of the file that this state knows of; `open` says that the file may be ahead by one.
+CREATE TABLE own_files (
+    instance INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL,
+    open INTEGER NOT NULL
+);
+CREATE INDEX own_files_open ON own_files (instance) WHERE open;
+"""
+
+_MIGRATIONS = {1: _OWN_FILES}
+"""What turns a file of one schema version into the next."""
+
+_PARTS_SINCE = {1: {"own_files", "own_files_open"}}
+"""The parts that a file of an older version does not have yet."""
+
+ROLLBACK = "ROLLBACK"
 
 _UNUSABLE_WORDS = ("no such table", "no such column", "no such index", "no query solution")
 """What SQLite says when a part of the schema is missing."""
@@ -126,49 +149,86 @@ def open_state_file(path: Path, *, sync_full: bool) -> apsw.Connection:
     Raises:
         EdgeemuError: `E_STATE_DAMAGED`, `E_STATE_NEWER` or `E_STATE_UNWRITABLE`.
     """
-    connection: apsw.Connection | None = None
-    ready = False
     try:
         if not path.exists():
             _make(path)
-        if not path.is_file():
-            raise problems.damaged(path, "it is a folder, and a file is expected")
-        size_bytes = path.stat().st_size
-        if size_bytes < FILE_BYTES_MIN:  # SQLite would take it for a new database.
-            raise problems.damaged(path, f"the file has {size_bytes} bytes, less than any state")
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-        # Until the file proves to be ours, closing must not move its log into it.
-        log = _log_of(path)
-        if log.exists() and log.stat().st_size > 0:
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        _check(connection, path)
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-        _tune(connection, sync_full=sync_full)
-        ready = True
+        connection = connect(path, lambda found: _check(found, path))
+        ready = False
+        try:
+            tune(connection, sync_full=sync_full, wal_pages=WAL_PAGES, cache_kib=CACHE_KIB)
+            connection.execute("DROP INDEX IF EXISTS journal_by_instance")  # Of files made before.
+            _migrate(connection)
+            ready = True
+        finally:
+            if not ready:
+                connection.close(True)
     except apsw.Error as error:
         raise explained(path, error) or error from error
     except OSError as error:
         raise problems.unwritable(path, str(error)) from error
+    return connection
+
+
+def connect(
+    path: Path,
+    check: Callable[[apsw.Connection], None],
+    *,
+    folder: Path | None = None,
+    vfs: str | None = None,
+) -> apsw.Connection:
+    """A connection to a file that is there; if it is refused, the file is as it was.
+
+    Args:
+        check: raises for a file that is not what it should be.
+        folder: of the state; None if the file lies in it directly.
+        vfs: the file system layer; None for the default one.
+
+    Raises:
+        EdgeemuError: `E_STATE_DAMAGED`, and what `check` raises.
+        apsw.Error, OSError: what SQLite and the system report.
+    """
+    connection: apsw.Connection | None = None
+    ready = False
+    try:
+        if not path.is_file():
+            raise problems.damaged(path, "it is a folder, and a file is expected", folder)
+        size_bytes = path.stat().st_size
+        if size_bytes < FILE_BYTES_MIN:  # SQLite would take it for a new database.
+            cause = f"the file has {size_bytes} bytes, less than any state"
+            raise problems.damaged(path, cause, folder)
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+        # Until the file proves to be ours, closing must not move its log into it.
+        log = _log_of(path)
+        if log.exists() and log.stat().st_size > 0:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        check(connection)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        ready = True
     finally:
         if connection is not None and not ready:
             connection.close(True)
     return connection
 
 
-def explained(path: Path, error: apsw.Error) -> EdgeemuError | None:
-    """What an error of SQLite means to the user; None if it can only be a bug of edgeemu."""
+def explained(path: Path, error: apsw.Error, folder: Path | None = None) -> EdgeemuError | None:
+    """What an error of SQLite means to the user; None if it can only be a bug of edgeemu.
+
+    Args:
+        path: of the file where it was met.
+        folder: of the state; None if the file lies in it directly.
+    """
     text = str(error)
     if isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.FormatError):
-        return problems.damaged(path, f"SQLite says: {text}")
+        return problems.damaged(path, f"SQLite says: {text}", folder)
     if isinstance(error, apsw.SQLError) and any(word in text for word in _UNUSABLE_WORDS):
-        return problems.damaged(path, f"SQLite says: {text}")
+        return problems.damaged(path, f"SQLite says: {text}", folder)
     if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHORT_READ:
-        return problems.damaged(path, "the file ends too early")
+        return problems.damaged(path, "the file ends too early", folder)
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return problems.held_by_other_program(path)
     refusals = apsw.FullError | apsw.IOError | apsw.ReadOnlyError | apsw.CantOpenError
     if isinstance(error, refusals | apsw.PermissionsError):
-        return problems.unwritable(path, text)
+        return problems.unwritable(path, text, folder)
     return None
 
 
@@ -177,14 +237,16 @@ def _make(path: Path) -> None:
     log = _log_of(path)
     if log.exists() and log.stat().st_size > 0:
         raise problems.damaged(path, f"the file is missing, while its log {log.name} is there")
+    if any(path.parent.glob("sql/*/*.sqlite")):
+        raise problems.damaged(path, "the file is missing, while the SQL data in `sql` is there")
     draft = path.with_name(path.name + ".new")
-    for rest in (draft, draft.with_name(draft.name + "-wal"), draft.with_name(draft.name + "-shm")):
+    for rest in files_of(draft):
         rest.unlink(missing_ok=True)
     connection = apsw.Connection(str(draft))
     try:
         connection.pragma("page_size", PAGE_BYTES)
         connection.pragma("journal_mode", "off")
-        connection.execute("BEGIN;" + _SCHEMA)
+        connection.execute("BEGIN;" + _SCHEMA + _OWN_FILES)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", SCHEMA_VERSION)
         connection.execute("COMMIT")
@@ -198,6 +260,11 @@ def _log_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
+def files_of(path: Path) -> tuple[Path, Path, Path]:
+    """A SQLite file, its write-ahead log, and the index of that."""
+    return path, _log_of(path), path.with_name(path.name + "-shm")
+
+
 def _check(connection: apsw.Connection, path: Path) -> None:
     """Refuse a file that is not ours, is newer, or lacks a part."""
     if connection.pragma("application_id") != APPLICATION_ID:
@@ -206,21 +273,51 @@ def _check(connection: apsw.Connection, path: Path) -> None:
     if version > SCHEMA_VERSION:
         raise problems.newer(path, version=version, version_known=SCHEMA_VERSION)
     found = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
-    if missing := sorted(_PARTS - found):
+    to_come = _PARTS_SINCE.get(version, set())
+    if missing := sorted(_PARTS - found - to_come):
         raise problems.damaged(path, f"it lacks {', '.join(missing)}")
 
 
-def _tune(connection: apsw.Connection, *, sync_full: bool) -> None:
+def _migrate(connection: apsw.Connection) -> None:
+    """Bring a file of an older edgeemu to this schema, whole or not at all."""
+    for version in range(int(connection.pragma("user_version")), SCHEMA_VERSION):
+        with connection:
+            connection.execute(_MIGRATIONS[version])
+            connection.pragma("user_version", version + 1)
+
+
+def tune(connection: apsw.Connection, *, sync_full: bool, wal_pages: int, cache_kib: int) -> None:
+    """Set how a connection commits and caches.
+
+    Args:
+        sync_full: wait for the disk at each commit.
+        wal_pages: pages in the log at which a commit copies it into the file.
+        cache_kib: memory for pages.
+    """
     connection.set_busy_timeout(BUSY_WAIT_MS)
     connection.pragma("journal_mode", "wal")
     # NORMAL waits for the disk only when the log is copied into the file: a killed process loses
     # nothing, and a loss of power the last commits at most, never the file.
     connection.pragma("synchronous", "full" if sync_full else "normal")
-    connection.pragma("wal_autocheckpoint", WAL_PAGES)
+    connection.pragma("wal_autocheckpoint", wal_pages)
     connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
-    connection.pragma("cache_size", -CACHE_KIB)
+    connection.pragma("cache_size", -cache_kib)
     connection.pragma("temp_store", "memory")
-    connection.execute("DROP INDEX IF EXISTS journal_by_instance")  # Of files made before.
+
+
+def trace(connection: apsw.Connection, before_statement: Callable[[str], None] | None) -> None:
+    """Call `before_statement` before each statement, which then runs.
+
+    Rolling back is left alone: it cannot fail in real life, and the test must find things clean.
+    """
+
+    def call(cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
+        if before_statement is not None and sql != ROLLBACK:
+            before_statement(sql)
+        return True
+
+    if before_statement is not None:
+        connection.exec_trace = call
 
 
 def close_quietly(connection: apsw.Connection) -> None:

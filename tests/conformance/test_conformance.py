@@ -53,7 +53,6 @@ WRITE = bool(os.environ.get("EDGEEMU_WRITE_JOURNALS"))
 
 def applies(scenario: Scenario, variant: Variant) -> bool:
     fits = not (scenario.kept_only and variant.evict) and (variant.disk or not scenario.disk_only)
-    fits = fits and (scenario.actors != "sql" or not variant.disk)
     return fits and scenario.only in ("", variant.language)
 
 

@@ -10,12 +10,14 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from edgeemu.config import load_config
 from edgeemu.emulator import Emulator, Options, build, new_loop
+from edgeemu.errors import EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.rng import Random, stream
 from edgeemu.stores.sqlite import SqliteStore
@@ -52,8 +54,15 @@ async def drive(emulator: Emulator, random: Random, numbers: Numbers, steps: int
                 await emulator.call(InstanceId("Flaky", name), "arm")
                 continue
             number = numbers.take()
-            await emulator.call(InstanceId("Ledger", name), "add", [number])
-            tell(op="add", actor=f"Ledger/{name}", number=number)
+            till = InstanceId("Till", name)
+            if random.random() < 0.2:
+                await emulator.call(till, "open")
+                with suppress(EdgeemuError):
+                    await emulator.call(till, "fail")
+                continue
+            instance = till if random.random() < 0.5 else InstanceId("Ledger", name)
+            await emulator.call(instance, "add", [number])
+            tell(op="add", actor=str(instance), number=number)
 
     async def move() -> None:
         for _ in range(steps):
@@ -77,7 +86,21 @@ async def play(emulator: Emulator, random: Random, numbers: Numbers, steps: int)
         await emulator.evict(None)
 
 
-STORIES = {"drive": drive, "play": play}
+async def move_in(emulator: Emulator, random: Random, numbers: Numbers, steps: int) -> None:
+    """An instance with keys and an alarm moves to a file of its own, and goes on there."""
+    del random
+    till = InstanceId("Till", "one")
+    for _ in range(steps):
+        await emulator.call(till, "open")
+        for _ in range(2):
+            number = numbers.take()
+            await emulator.call(till, "add", [number])
+            tell(op="add", actor=str(till), number=number)
+        moved = await emulator.clock.advance(EVERY_MS + 10_000)
+        tell(op="advance", now_ms=moved["now_ms"])
+
+
+STORIES = {"drive": drive, "play": play, "move_in": move_in}
 
 
 class Killer:

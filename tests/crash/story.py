@@ -39,6 +39,10 @@ binding = "LEDGER"
 type = "Ledger"
 
 [[actors]]
+binding = "TILL"
+type = "Till"
+
+[[actors]]
 binding = "FLAKY"
 type = "Flaky"
 
@@ -69,6 +73,41 @@ class Ledger(StatefulActor):
         count = await storage.get("delivered", 0) + 1
         await storage.put("delivered", count)
         await storage.put(f"fired{{count:06}}", self.ctx.now_ms())
+        await storage.set_alarm(self.ctx.now_ms() + {EVERY_MS})
+
+
+class Till(StatefulActor):
+    """A ledger that writes SQL in the same turns, so that it has a file of its own."""
+
+    def _note(self, kind: str, number: int) -> None:
+        sql = self.ctx.storage.sql
+        sql.exec("CREATE TABLE IF NOT EXISTS notes (kind, number)")
+        sql.exec("INSERT INTO notes VALUES (?, ?)", kind, number)
+
+    async def open(self) -> None:
+        await self.ctx.storage.put("sum", await self.ctx.storage.get("sum", 0))
+        if await self.ctx.storage.get_alarm() is None:
+            await self.ctx.storage.set_alarm(self.ctx.now_ms() + {EVERY_MS})
+
+    async def fail(self) -> None:
+        self._note("torn", 0)
+        raise ValueError("never")
+
+    async def add(self, number: int) -> int:
+        storage = self.ctx.storage
+        await storage.put(f"add{{number:06}}", number)
+        self._note("add", number)
+        await storage.put("sum", await storage.get("sum", 0) + number)
+        if await storage.get_alarm() is None:
+            await storage.set_alarm(self.ctx.now_ms() + {EVERY_MS})
+        return number
+
+    async def alarm(self, info: AlarmInfo) -> None:
+        storage = self.ctx.storage
+        count = await storage.get("delivered", 0) + 1
+        await storage.put("delivered", count)
+        await storage.put(f"fired{{count:06}}", self.ctx.now_ms())
+        self._note("fired", self.ctx.now_ms())
         await storage.set_alarm(self.ctx.now_ms() + {EVERY_MS})
 
 
@@ -131,8 +170,10 @@ def check_state(folder: Path, answered: Answered) -> dict[str, Any]:
             entries = dict(store.read_range(instance, KeyRange()))
             values = {key: decode(data) for key, data in entries.items()}
             own = [each for each in journal if each.entry.instance == instance]
-            if instance.type == "Ledger":
+            if instance.type in ("Ledger", "Till"):
                 _check_ledger(instance, row, values, answered)
+                if instance.type == "Till":
+                    _check_notes(store, instance, values)
             else:
                 _check_flaky(instance, row, values, own)
             _check_deliveries(instance, own)
@@ -165,6 +206,22 @@ def _check_ledger(
     gaps = [later - earlier for earlier, later in pairwise(fired)]
     assert all(gap >= EVERY_MS for gap in gaps), f"{instance}: delivered too early: {fired}"
     assert row.alarm is not None or not values, f"{instance}: its alarm is lost"
+
+
+def _check_notes(store: SqliteStore, instance: InstanceId, values: dict[str, Any]) -> None:
+    """Keys and SQL tell the same."""
+    expected = sorted(
+        (kind, value)
+        for key, value in values.items()
+        for kind in ("add", "fired")
+        if key.startswith(kind)
+    )
+    notes: list[Any] = []
+    if expected or store.measure_sql(instance):
+        query = "SELECT kind, number FROM notes ORDER BY kind, number"
+        notes = store.sql(instance).exec(query).rows
+        store.rollback_sql(instance)
+    assert notes == expected, f"{instance}: keys and SQL were torn apart"
 
 
 def _check_flaky(

@@ -44,7 +44,8 @@ def test_random_kills_in_process(nursery, tmp_path):
 
 
 @pytest.mark.slow
-def test_kill_before_each_statement(nursery, tmp_path):
+@pytest.mark.parametrize("story", ["play", "move_in"])
+def test_kill_before_each_statement(nursery, tmp_path, story):
     """The first statement, then the second, and so on until the story gets through.
 
     Before a statement is also after the one before it, so this is both sides of each effect.
@@ -53,7 +54,7 @@ def test_kill_before_each_statement(nursery, tmp_path):
         root = tmp_path / str(kill_at)
         write_story(root)
         answered = Answered()
-        order = {"root": str(root), "seed": SEED, "round": 1, "story": "play", "steps": 1}
+        order = {"root": str(root), "seed": SEED, "round": 1, "story": story, "steps": 1}
         ended = nursery.round(answered, kill_at=kill_at, **order)
         before = check_state(root / ".edgeemu", answered)
         # Whatever was cut off, the next process goes on from there and gets through.

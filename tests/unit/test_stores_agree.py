@@ -13,7 +13,7 @@ from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.rows import Alarm, InstanceRow, PastAlarm, PastAlarmState
 from edgeemu.ids import InstanceId
-from edgeemu.stores import sqlite
+from edgeemu.stores import own_files, sqlite
 from edgeemu.stores.memory import MemoryStore
 from edgeemu.stores.port import Batch, StoredTurn
 from edgeemu.stores.sqlite import SqliteStore
@@ -78,11 +78,32 @@ class BothStores(RuleBasedStateMachine):
     def same(self, method: str, *args: Any, **kwargs: Any) -> None:
         expected = getattr(self.memory, method)(*args, **kwargs)
         assert getattr(self.sqlite, method)(*args, **kwargs) == expected
-        assert len(self.sqlite._ids) <= 3
+        assert len(self.sqlite._places) <= 3
 
     @rule(batch=_batches)
     def apply(self, batch):
-        self.same("apply", batch)
+        if not any(map(self.sqlite.stands_alone, batch.turns)):
+            self.same("apply", batch)
+            return
+        for turn in batch.turns:
+            self.same("apply", Batch([turn]))
+        self.same("apply", Batch((), batch.entries, batch.real_at_ms, batch.meta))
+
+    @rule(batch=_batches, turn=_turns, value=_instants, kept=st.booleans())
+    def use_sql(self, batch, turn, value, kept):
+        for query in (
+            "CREATE TABLE IF NOT EXISTS t (x)",
+            f"INSERT INTO t VALUES ({value})",
+            "SELECT x FROM t ORDER BY rowid",
+        ):
+            databases = (self.memory.sql(turn.instance), self.sqlite.sql(turn.instance))
+            expected, rows = (database.exec(query) for database in databases)
+            assert rows == expected
+        if kept:
+            stored = StoredTurn(turn.instance, turn.row, turn.puts, turn.cleared, True)
+            self.same("apply", Batch([stored], batch.entries, batch.real_at_ms, batch.meta))
+        else:
+            self.same("rollback_sql", turn.instance)
 
     @rule()
     def reopen(self):
@@ -114,7 +135,8 @@ class BothStores(RuleBasedStateMachine):
 
 @pytest.mark.slow
 def test_both_stores_agree(monkeypatch):
-    monkeypatch.setattr(sqlite, "IDS_REMEMBERED_MAX", 3)  # So that instances are forgotten.
+    monkeypatch.setattr(sqlite, "IDS_REMEMBERED_MAX", 3)  # So that instances are forgotten,
+    monkeypatch.setattr(own_files, "SQL_FILES_OPEN_MAX", 2)  # and files closed.
     run_state_machine_as_test(
         BothStores,
         settings=settings(

@@ -1,6 +1,7 @@
 """SQL through the port of a store: one transaction for each turn, which is kept or undone."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -8,14 +9,15 @@ from edgeemu.core.rows import InstanceRow
 from edgeemu.ids import InstanceId
 from edgeemu.stores.memory import MemoryStore
 from edgeemu.stores.port import Batch, Store, StoredTurn
+from edgeemu.stores.sqlite import SqliteStore
 
 ALICE, BOB = InstanceId("Ledger", "alice"), InstanceId("Ledger", "bob")
 ROW = InstanceRow(created_at_ms=1)
 
 
-@pytest.fixture
-def store() -> Iterator[Store]:
-    opened = MemoryStore()
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path)
     opened.use_clock(lambda: 1_893_456_000_000)
     yield opened
     opened.close()
