@@ -143,6 +143,16 @@ def all_rows() -> list[Row]:
             rounds=5,
         ),
         Row(
+            "sql",
+            "`sql.exec` inserts in one turn",
+            "/s",
+            on(every, served.inserts),
+            280_000,
+            355_000,
+            design_text={"wrangler dev": "26,000", "miniflare": "221,000"},
+            rounds=5,
+        ),
+        Row(
             "arm",
             "1,000 new instances arm an alarm for now; all fired",
             "/s",

@@ -99,6 +99,11 @@ def commits(system: System, quick: bool) -> float:
     return _per_second(system, "/commits?name=commits", 500 if quick else 3_000)
 
 
+def inserts(system: System, quick: bool) -> float:
+    """Inserts with SQL a second inside one turn."""
+    return _per_second(system, "/inserts?name=inserts", 20_000 if quick else 100_000)
+
+
 def _per_second(system: System, path: str, count: int) -> float:
     ask(system.port, f"{path}&count={count // 10}")
     started = time.perf_counter()

@@ -27,6 +27,14 @@ class Bench:
         """One put."""
         await self.storage.put("key", number)
 
+    async def inserts(self, count: int) -> None:
+        """Many inserts with SQL in one turn."""
+        sql = self.storage.sql()
+        sql.execute("CREATE TABLE IF NOT EXISTS lines (number INTEGER, text TEXT)")
+        for number in range(count):
+            sql.execute("INSERT INTO lines VALUES (?, ?)", (number, "some text"))
+        sql.commit()
+
     async def arm(self, when_ms: int, every_ms: int) -> None:
         """Arm the alarm."""
         await self.storage.put("state", {"count": 0, "every_ms": every_ms})
@@ -57,6 +65,8 @@ async def handle(host: Any, path: str, query: dict[str, str]) -> str:
     elif path == "/commits":
         for number in range(int(query["count"])):
             await host.turn(name, lambda actor, number=number: actor.put_one(number))
+    elif path == "/inserts":
+        await host.turn(name, lambda actor: actor.inserts(int(query["count"])))
     elif path == "/arm":
         when_ms, every_ms = int(query["when_ms"]), int(query["every_ms"])
         await host.turn(name, lambda actor: actor.arm(when_ms, every_ms))

@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 import json
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -38,6 +39,7 @@ class Host:
         folder.mkdir(parents=True, exist_ok=True)
         self.app = load_app(path)
         self._path = path
+        self.folder = folder
         self.fired_count = 0
         self.fired_last_ms = 0
         self._virtual_ms = start_ms
@@ -169,11 +171,12 @@ class Host:
 class Instance:
     """One instance in memory: its object, its storage, what its turn has written so far."""
 
-    __slots__ = ("_host", "_name", "actor", "alarm", "lock", "writes")
+    __slots__ = ("_host", "_name", "_sql", "actor", "alarm", "lock", "writes")
 
     def __init__(self, host: Host, name: str) -> None:
         self._host = host
         self._name = name
+        self._sql: sqlite3.Connection | None = None
         self.lock = asyncio.Lock()
         self.writes: dict[str, str] = {}
         self.alarm: int | None = UNTOUCHED
@@ -191,6 +194,14 @@ class Instance:
     async def put(self, key: str, value: Any) -> None:
         """Write a value with the end of the turn."""
         self.writes[key] = json.dumps(value)
+
+    def sql(self) -> sqlite3.Connection:
+        """A database of its own, as the standard library has it; its user commits."""
+        if self._sql is None:
+            self._sql = sqlite3.connect(self._host.folder / f"{self._name}.sqlite")
+            self._sql.execute("PRAGMA journal_mode = wal")
+            self._sql.execute("PRAGMA synchronous = normal")
+        return self._sql
 
     def set_alarm(self, due_ms: int) -> None:
         """Arm the alarm with the end of the turn."""

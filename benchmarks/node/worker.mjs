@@ -24,6 +24,14 @@ export class Bench extends DurableObject {
     }
   }
 
+  inserts(count) {
+    const sql = this.ctx.storage.sql;
+    sql.exec("CREATE TABLE IF NOT EXISTS lines (number INTEGER, text TEXT)");
+    for (let number = 0; number < count; number++) {
+      sql.exec("INSERT INTO lines VALUES (?, ?)", number, "some text");
+    }
+  }
+
   async arm(whenMs, everyMs) {
     await this.ctx.storage.put("state", { count: 0, every_ms: everyMs });
     await this.ctx.storage.setAlarm(whenMs || Date.now());
@@ -49,6 +57,7 @@ export default {
     if (url.pathname === "/inc") return Response.json(await stub.inc());
     if (url.pathname === "/puts") await stub.puts(number("count"));
     else if (url.pathname === "/commits") await stub.commits(number("count"));
+    else if (url.pathname === "/inserts") await stub.inserts(number("count"));
     else if (url.pathname === "/arm") await stub.arm(number("when_ms"), number("every_ms"));
     return new Response("ok");
   },

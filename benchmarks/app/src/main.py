@@ -32,6 +32,13 @@ class Bench(StatefulActor):
         """One put, so one commit."""
         await self.ctx.storage.put("key", number)
 
+    def inserts(self, count: int) -> None:
+        """Many inserts with SQL in one turn."""
+        sql = self.ctx.storage.sql
+        sql.exec("CREATE TABLE IF NOT EXISTS lines (number INTEGER, text TEXT)")
+        for number in range(count):
+            sql.exec("INSERT INTO lines VALUES (?, ?)", number, "some text")
+
     async def arm(self, when_ms: int, every_ms: int) -> None:
         """Arm the alarm: for now with 0; `every_ms` re-arms it at each delivery."""
         await self.ctx.storage.put("state", {"count": 0, "every_ms": every_ms})
@@ -64,6 +71,8 @@ async def fetch(request: Request, env) -> Response:
     elif url.path == "/commits":
         for number in range(int(query["count"])):
             await stub.put_one(number)
+    elif url.path == "/inserts":
+        await stub.inserts(int(query["count"]))
     elif url.path == "/arm":
         await stub.arm(int(query["when_ms"]), int(query["every_ms"]))
     return Response("ok")
