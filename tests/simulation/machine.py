@@ -74,9 +74,15 @@ class Simulation(RuleBasedStateMachine):
         self.world.take("call", name, "clear")
         self.model.write(name, lambda instance: setattr(instance, "alarm", None))
 
-    @rule(name=names, throws=st.integers(0, 4), rearm_ms=rearms, caught=st.booleans())
-    def plan(self, name: str, throws: int, rearm_ms: int | None, caught: bool) -> None:
-        plan = {"throws": throws, "rearm_ms": rearm_ms, "caught": caught}
+    @rule(
+        name=names,
+        throws=st.integers(0, 4),
+        rearm_ms=rearms,
+        caught=st.booleans(),
+        row=st.booleans(),
+    )
+    def plan(self, name: str, throws: int, rearm_ms: int | None, caught: bool, row: bool) -> None:
+        plan = {"throws": throws, "rearm_ms": rearm_ms, "caught": caught, "row": row}
         self.world.take("call", name, "put", "plan", plan)
         self.model.write(name, lambda instance: instance.keys.update(plan=plan))
 
@@ -85,6 +91,20 @@ class Simulation(RuleBasedStateMachine):
         alarm = self.model.of(name).alarm
         wanted = [self.model.of(name).keys, alarm.due_ms if alarm else None]
         assert self.world.take("call", name, "look") == wanted
+
+    @rule(name=names, key=keys, value=values)
+    def row(self, name: str, key: str, value: int) -> None:
+        self.world.take("call", name, "row", key, value)
+        self.model.write(name, lambda instance: instance.rows.update({key: value}))
+
+    @rule(name=names, key=keys, value=values)
+    def row_undone(self, name: str, key: str, value: int) -> None:
+        self.world.take("call", name, "row_undone", key, value)
+        self.model.write(name, lambda instance: instance.rows.update(kept=value))
+
+    @rule(name=names)
+    def rows(self, name: str) -> None:
+        assert self.world.take("call", name, "rows") == self.model.of(name).rows
 
     @rule(name=names, after_ms=after)
     def set_from_outside(self, name: str, after_ms: int) -> None:
@@ -95,10 +115,10 @@ class Simulation(RuleBasedStateMachine):
 
     # --- faults ----------------------------------------------------------------------------
 
-    @rule(name=names, key=keys, value=values)
-    def throws(self, name: str, key: str, value: int) -> None:
+    @rule(name=names, key=keys, value=values, method=st.sampled_from(["throws", "row_throws"]))
+    def throws(self, name: str, key: str, value: int, method: str) -> None:
         self.model.of(name)
-        assert self.world.take("call", name, "throws", key, value) is Code.ACTOR_FAILED
+        assert self.world.take("call", name, method, key, value) is Code.ACTOR_FAILED
 
     @rule(name=names, key=keys, value=values, how=st.sampled_from(["lands", "caught", "fails"]))
     def transact(self, name: str, key: str, value: int, how: str) -> None:
@@ -121,17 +141,17 @@ class Simulation(RuleBasedStateMachine):
 
         self.model.write(name, change)
 
-    @rule(name=names)
-    def crash_inside(self, name: str) -> None:
+    @rule(name=names, row=st.booleans())
+    def crash_inside(self, name: str, row: bool) -> None:
         # It first fires what is due, as every command does that runs something.
-        self.world.take("crash_inside", name)
+        self.world.take("crash_inside", name, row)
         while (found := self.model.first_due()) is not None:
             self.model.deliver(found)
 
-    @rule(name=names)
-    def unwritable(self, name: str) -> None:
+    @rule(name=names, method=st.sampled_from(["put", "row"]))
+    def unwritable(self, name: str, method: str) -> None:
         self.model.of(name)
-        assert self.world.take("unwritable", name) is Code.ACTOR_FAILED
+        assert self.world.take("unwritable", name, method) is Code.ACTOR_FAILED
 
     @rule(name=names, how=hows, times=st.integers(1, 3))
     def fail(self, name: str, how: str, times: int) -> None:
@@ -191,7 +211,7 @@ class Simulation(RuleBasedStateMachine):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _calm_down(self) -> None:
-        calm: dict[str, Any] = {"throws": 0, "rearm_ms": None, "caught": False}
+        calm: dict[str, Any] = {"throws": 0, "rearm_ms": None, "caught": False, "row": True}
         for name in list(self.model.instances):
             self.world.take("call", name, "put", "plan", calm)
             self.model.write(name, lambda instance: instance.keys.update(plan=calm))
@@ -203,5 +223,7 @@ class Simulation(RuleBasedStateMachine):
         while self.model.next():
             pass
         self.world.check()
+        for name, instance in self.model.instances.items():
+            assert self.world.take("call", name, "rows") == instance.rows, f"the rows of {name}"
         if len(self.world.taken) % 3 == 0:
             self.world.check_replay()

@@ -26,11 +26,12 @@ class ModelAlarm:
 
 @dataclass
 class ModelInstance:
-    """One instance: its keys, its alarm, and the failures that are planned."""
+    """One instance: its keys, its rows of SQL, its alarm, and the failures that are planned."""
 
     keys: dict[str, Any] = field(default_factory=dict)
     alarm: ModelAlarm | None = None
     faults: list[str] = field(default_factory=list)
+    rows: dict[str, Any] = field(default_factory=dict)
     last_ms: int | None = None
 
 
@@ -136,6 +137,8 @@ class Model:
         alarm = instance.alarm
         instance.keys["runs"] = instance.keys.get("runs", 0) + 1
         instance.keys["now"] = self.now_ms
+        if plan.get("row"):
+            instance.rows["runs"] = instance.keys["runs"]
         if plan.get("rearm_ms") is not None:
             self.arm(name, self.now_ms + plan["rearm_ms"])
         elif outcome == "succeeded":

@@ -17,6 +17,7 @@ from edgeemu.core import alarms
 from edgeemu.core.machine import Machine
 from edgeemu.core.transactions import Transactions
 from edgeemu.emulator.clockwork import ClockControl
+from edgeemu.stores.database import Database
 from tests.simulation.machine import Simulation
 
 EXAMPLES = int(os.environ.get("EDGEEMU_SIMULATIONS", "50"))
@@ -84,6 +85,22 @@ def keep_writes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Machine, "_end_turn", commit)
 
 
+def keep_rows(patch: pytest.MonkeyPatch) -> None:
+    """SQL of a turn that throws is kept."""
+
+    def keep(self: Database) -> None:
+        if self.in_transaction:
+            self.commit()
+
+    patch.setattr(Database, "rollback", keep)
+
+
+def lose_rows(patch: pytest.MonkeyPatch) -> None:
+    """What is undone of SQL alone takes with it what stood before."""
+    patch.setattr(Database, "savepoint", lambda self: None)
+    patch.setattr(Database, "rollback_to", lambda self: (self.rollback(), self.begin()))
+
+
 def keep_transactions(patch: pytest.MonkeyPatch) -> None:
     """A transaction that fails keeps what it wrote."""
     roll_back = Transactions.roll_back
@@ -135,6 +152,8 @@ PLANTED = [
     run_twice,
     step_back,
     keep_writes,
+    keep_rows,
+    lose_rows,
     keep_transactions,
     forgive_transactions,
     fire_early,

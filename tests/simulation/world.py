@@ -13,6 +13,8 @@ from tests.support.emulators import T0_MS, frozen, inst, write_project
 from tests.support.journals import without_real
 
 SOURCE = """
+from edgeemu.sdk.errors import SqlError
+
 class A(StatefulActor):
     async def _see(self):
         now_ms = self.ctx.now_ms()
@@ -31,6 +33,32 @@ class A(StatefulActor):
     async def clear(self):
         await self._see()
         await self.ctx.storage.delete_alarm()
+    def _row(self, key, value):
+        query = "CREATE TABLE IF NOT EXISTS rows (key PRIMARY KEY, value);"
+        query += "REPLACE INTO rows VALUES (?, ?)"
+        self.ctx.storage.sql.exec(query, key, value)
+    async def row(self, key, value):
+        await self._see()
+        self._row(key, value)
+    async def row_undone(self, key, value):
+        self._row("kept", value)
+        def part():
+            self._row(key, value)
+            raise ValueError("on purpose")
+        await self._see()
+        try:
+            self.ctx.storage.transaction_sync(part)
+        except ValueError:
+            pass
+    async def row_throws(self, key, value):
+        self._row(key, value)
+        await self.throws(key, value)
+    async def rows(self):
+        try:
+            found = self.ctx.storage.sql.exec("SELECT key, value FROM rows")
+        except SqlError:
+            return {}
+        return {row["key"]: row["value"] for row in found}
     async def throws(self, key, value):
         await self.ctx.storage.put(key, value)
         await self.ctx.storage.delete("plan")
@@ -57,7 +85,9 @@ class A(StatefulActor):
             await self.ctx.storage.transaction(body)
         except ValueError:
             return "the caller sees an error instead"
-    async def slow(self, key, value):
+    async def slow(self, key, value, row):
+        if row:
+            self._row(key, value)
         await self.ctx.storage.put(key, value)
         await self.ctx.storage.delete_alarm()
         await asyncio.sleep(5)
@@ -70,6 +100,8 @@ class A(StatefulActor):
         runs = await self.ctx.storage.get("runs", 0)
         await self.ctx.storage.put("runs", runs + 1)
         plan = await self.ctx.storage.get("plan", {})
+        if plan.get("row"):
+            self._row("runs", runs + 1)
         if plan.get("rearm_ms") is not None:
             await self.ctx.storage.set_alarm(self.ctx.now_ms() + plan["rearm_ms"])
         if info.retry_count < plan.get("throws", 0):
@@ -117,14 +149,14 @@ class Driver:
     async def _call(self, name: str, method: str, *args: Any) -> Any:
         return await self.emulator.call(inst(f"A/{name}"), method, args)
 
-    async def _crash_inside(self, name: str) -> None:
+    async def _crash_inside(self, name: str, row: bool) -> None:
         """Lose an instance in the middle of a turn that has written."""
-        turn = asyncio.ensure_future(self._call(name, "slow", "lost", 1))
+        turn = asyncio.ensure_future(self._call(name, "slow", "lost", 1, row))
         await self.emulator.run_present()
         await self.emulator.evict(inst(f"A/{name}"), crash=True)
         await asyncio.gather(turn, return_exceptions=True)
 
-    async def _unwritable(self, name: str) -> Any:
+    async def _unwritable(self, name: str, method: str) -> Any:
         """Write while the store cannot, once."""
         store = self.emulator._parts.store
         apply = store.apply
@@ -137,7 +169,7 @@ class Driver:
         self.emulator._shell.flush()
         vars(store)["apply"] = fail
         assert apply is not None
-        return await self._call(name, "put", "never", 1)
+        return await self._call(name, method, "never", 1)
 
     async def _fail(self, name: str, how: str, times: int) -> Any:
         return await self.emulator.alarms.fail(inst(f"A/{name}"), how=FaultHow(how), times=times)
