@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -111,3 +112,17 @@ def test_size_is_shown(run: Run, served: Server) -> None:
     run("storage", "sql", "size", MAKE)
     assert "\n  sql         a database of " in run("actors", "show", "size").out
     assert "note: the SQL database of Session/size" in run("storage", "export", "size").err
+
+
+def test_without_a_server_it_is_kept_on_disk(run: Run, project: Path) -> None:
+    assert run("storage", "sql", "alice", MAKE).status == 0
+    run("storage", "put", "alice", "k", "1")
+    assert json.loads(run("storage", "sql", "alice", "SELECT a FROM t", "--json").out)[0] == {
+        "a": 1
+    }
+    assert run("storage", "sql", "alice", "DELETE FROM t; SELECT * FROM nope").status == 2
+    assert json.loads(
+        run("storage", "sql", "alice", "SELECT count(*) AS n FROM t", "--json").out
+    ) == [{"n": 3}]
+    assert run("storage", "get", "alice", "k").out == "1\n"
+    assert "\n  sql         a database of " in run("actors", "show", "alice").out
