@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from edgeemu.sdk.context import ActorContext as ActorContext
     from edgeemu.sdk.context import ActorStorage as ActorStorage
     from edgeemu.sdk.context import ActorTransaction as ActorTransaction
+    from edgeemu.sdk.context import WebSocket as WebSocket
     from edgeemu.sdk.errors import ActorError as ActorError
     from edgeemu.sdk.errors import ActorMethodError as ActorMethodError
     from edgeemu.sdk.errors import ActorMethodTimeoutError as ActorMethodTimeoutError
@@ -44,6 +45,7 @@ _HOMES = {
     "Request": "edgeemu.sdk.http",
     "Response": "edgeemu.sdk.http",
     "StatefulActor": "edgeemu.sdk.actor",
+    "WebSocket": "edgeemu.sdk.context",
 }
 
 __all__ = [*sorted(_HOMES)]  # noqa: PLE0604 - the names are strings

@@ -97,6 +97,14 @@ CONTROL_BODY_BYTES_MAX = 64 * 1024 * 1024
 """Bytes of one request to the control API (a choice: a body of `BODY_BYTES_MAX` in base64, or an
 import, and then some)."""
 
+SOCKET_UNSENT_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes that an actor may have sent on one WebSocket and that its client has not read; then it is
+severed (a choice: the platform has no cap on what is sent, and memory has)."""
+
+SOCKET_CLOSE_WAIT_MS = 2_000
+"""Real milliseconds that the client of a WebSocket gets to answer a close frame (a choice: less
+than `SHUTDOWN_WAIT_MS`)."""
+
 CONNECTIONS_MAX = 2_000
 """Connections that `dev` serves at a time; a further one is told to come back with 503 (a choice:
 more than a load generator opens on one machine)."""

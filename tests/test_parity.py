@@ -48,6 +48,7 @@ class Skins(NamedTuple):
 PARITY: Mapping[str, Skins] = {
     "emulator.call": Skins("call", "call", "MethodHandle.__call__"),
     "emulator.fetch": Skins("fetch", "fetch", "EdgeemuFixture.fetch"),
+    "emulator.connect": Skins("connect", "connect", "EdgeemuFixture.connect"),
     "emulator.evict": Skins("evict", "evict", "ActorHandle.evict"),
     "emulator.journal": Skins("log", "log", "EdgeemuFixture.journal"),
     "emulator.list_instances": Skins(
@@ -97,7 +98,10 @@ PARITY: Mapping[str, Skins] = {
 }
 """Every method that people use."""
 
-VIA: Mapping[str, str] = {"emulator.fetch": "answer_front("}
+VIA: Mapping[str, str] = {
+    "emulator.fetch": "answer_front(",
+    "emulator.connect": "converse(\n        emulator,",
+}
 """What an operation calls where it does not call the method itself."""
 
 INSIDE: Mapping[str, str] = {
@@ -115,6 +119,7 @@ INSIDE: Mapping[str, str] = {
     "emulator.types": "the configuration has them",
     "emulator.address": "every skin reads addresses with it",
     "emulator.start_call": "in one process only: `actor.method.start(...)` of the fixture",
+    "emulator.settle": "a skin waits until nothing goes on: `connect` reads what has arrived",
     "emulator.run_present": "every skin runs what is due around an operation",
     "emulator.reload_failed": "the watcher tells of code that it could not read",
     "emulator.warn": "a skin warns",

@@ -28,6 +28,8 @@ _STOPPING = EdgeemuError(
     fix="see with `edgeemu log` what was kept, and ask again",
 )
 
+_STOPPED = plain_text(503, "edgeemu dev is stopping")
+
 _LOG = logging.getLogger("edgeemu")
 
 
@@ -94,6 +96,23 @@ class App:
         for task in list(self._running):
             task.cancel()
 
+    def keep(self, task: asyncio.Task[Any]) -> None:
+        """Hold a task that answers a request, and stop it with the others."""
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def answer_upgrade(self, request: PlainRequest) -> PlainResponse:
+        """What the function in front answers to a request for a WebSocket."""
+        try:
+            return await answer_front(self.emulator, request, cause="http", upgrades=True)
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+            return _STOPPED
+        except Exception:
+            _LOG.exception("a bug in edgeemu: GET %s got status 500", request.url)
+            return plain_text(500, "Internal Server Error")
+
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
         if path.startswith(PREFIX) or path == PREFIX[:-1]:
@@ -122,7 +141,7 @@ class App:
 
     async def _say_stopping(self, scope: Scope, send: Send) -> None:
         """A response that has begun already ends here: the connection closes with the server."""
-        response = plain_text(503, "edgeemu dev is stopping")
+        response = _STOPPED
         if scope["path"].startswith(PREFIX):
             headers = (("content-type", "application/json"),)
             response = PlainResponse(503, headers, json.dumps(_STOPPING.as_json()).encode())

@@ -5,9 +5,12 @@ gets the same answer from `edgeemu fetch` as from a browser.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
+from edgeemu.api.state import url_host
+from edgeemu.codec import to_json
 from edgeemu.emulator import Emulator, PlainRequest, PlainResponse
 from edgeemu.errors import EdgeemuError
 
@@ -39,6 +42,7 @@ async def answer_front(
     function: str | None = None,
     cause: str,
     on_failure: Callable[[EdgeemuError], None] = lambda error: None,
+    upgrades: bool = False,
 ) -> PlainResponse:
     """The response to one request.
 
@@ -49,6 +53,7 @@ async def answer_front(
             `http://NAME.localhost`, and the primary one for any other.
         cause: for the journal.
         on_failure: called with the error of the function that the response hides.
+        upgrades: as for `Emulator.fetch`.
 
     Raises:
         EdgeemuError: `E_FROZEN_WAIT` when it waits for time that nobody can move;
@@ -63,7 +68,9 @@ async def answer_front(
     limit = emulator.config.limits.body_bytes
     if len(request.body) > limit:
         return too_large(limit)
-    response = await emulator.fetch(request, function=function, cause=cause, on_failure=on_failure)
+    response = await emulator.fetch(
+        request, function=function, cause=cause, on_failure=on_failure, upgrades=upgrades
+    )
     kept = []
     for name, value in response.headers:
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value.strip()):
@@ -83,7 +90,7 @@ async def answer_front(
         )
         return plain_text(500, "Internal Server Error")
     body = b"" if response.status in NO_BODY_STATUSES else response.body
-    return PlainResponse(response.status, tuple(kept), body)
+    return PlainResponse(response.status, tuple(kept), body, response.upgrade)
 
 
 def function_of_host(url: str) -> str | None:
@@ -94,6 +101,66 @@ def function_of_host(url: str) -> str | None:
         return None
     name, dot, rest = host.partition(".")
     return name if dot and rest == "localhost" else None
+
+
+def front_request(
+    emulator: Emulator, path: str, method: str, headers: Sequence[tuple[str, str]], body: bytes
+) -> PlainRequest:
+    """A request that is the same with a server and without one: it goes to the configured address.
+
+    Args:
+        emulator: whose configuration has the address.
+        path: with its query; a full URL will do too.
+        method, headers, body: of the request.
+    """
+    host = f"{url_host(emulator.config.dev.host)}:{emulator.config.dev.port}"
+    url = path if "://" in path else f"http://{host}/{path.removeprefix('/')}"
+    fields = tuple((name.lower(), value) for name, value in headers)
+    if not any(name == "host" for name, _ in fields):
+        fields = (("host", host), *fields)
+    return PlainRequest(method.upper(), url, fields, body)
+
+
+async def converse(
+    emulator: Emulator,
+    request: PlainRequest,
+    *,
+    function: str | None,
+    protocols: Sequence[str],
+    messages: Sequence[str],
+    cause: str,
+) -> dict[str, Any]:
+    """One conversation on a WebSocket: send, see what arrives until nothing goes on, and close.
+
+    Args:
+        emulator: whose function in front is asked.
+        request: with the headers of the application.
+        function: as for `answer_front`.
+        protocols: that are offered.
+        messages: text, sent one by one; each is answered, as far as it is now, before the next.
+        cause: for the journal.
+
+    Returns:
+        The `protocol`, what was `received`, and how the other side `closed` it, or None.
+
+    Raises:
+        EdgeemuError: `E_SOCKET_REFUSED`, `E_FROZEN_WAIT`, `E_IO_WAIT`.
+    """
+    if function is None and emulator.config.functions:
+        function = function_of_host(request.url)
+    client = await emulator.connect(request, function=function, protocols=protocols, cause=cause)
+    await emulator.settle()
+    for text in messages:
+        client.send(text)
+        await emulator.settle()
+    closed = client.closed
+    client.close()
+    await emulator.settle()
+    return {
+        "protocol": client.protocol,
+        "received": [to_json(data) for data in client.received],
+        "closed": None if closed is None else {"code": closed[0], "reason": closed[1]},
+    }
 
 
 def plain_text(status: int, text: str) -> PlainResponse:

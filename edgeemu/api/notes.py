@@ -21,7 +21,7 @@ class Notes:
 
     Args:
         of_code: whether the operation runs code or moves time, so that it matters which code.
-        of_failures: whether the result only counts the deliveries that failed.
+        of_failures: whether the result only counts what failed, or does not tell.
     """
 
     def __init__(self, *, of_code: bool, of_failures: bool) -> None:
@@ -76,7 +76,7 @@ class Notes:
             elif self._of_failures and _is_failure(entry):
                 actor = str(entry.instance)
                 if self._failed.get(actor) or len(self._failed) < NOTES_FAILED_MAX:
-                    self._failed[actor] = _failure(actor, entry.data)
+                    self._failed[actor] = _failure(actor, entry)
                 else:
                     self._failed[actor] = ""  # It is counted only.
 
@@ -88,20 +88,23 @@ def notes_of(name: str, moves: bool) -> Notes:
         name: of the operation.
         moves: whether it runs code or moves time.
     """
-    return Notes(of_code=moves, of_failures=moves and name.startswith("clock."))
+    counts = name.startswith("clock.") or name == "connect"
+    return Notes(of_code=moves, of_failures=moves and counts)
 
 
 def _is_failure(entry: Entry) -> bool:
-    return entry.kind is Kind.ALARM and entry.data["outcome"] != "succeeded"
+    return entry.kind in (Kind.ALARM, Kind.SOCKET) and entry.data["outcome"] != "succeeded"
 
 
-def _failure(actor: str, data: Any) -> str:
-    """How the last failed delivery to an instance failed, and where to read on."""
+def _failure(actor: str, entry: Entry) -> str:
+    """How the last failed delivery, or event of a socket, failed, and where to read on."""
+    data = entry.data
     error = data.get("error") or {"name": data["outcome"], "message": ""}
     where = f" at {error['where']}" if error.get("where") else ""
     message = f": {error['message']}" if error["message"] else ""
     what = _short(f"{error['name']}{message}", NOTE_CHARS_MAX // 2)
-    return f"{actor}: {what}{where}; see `edgeemu alarms why {actor}`"
+    command = "alarms why" if entry.kind is Kind.ALARM else "log --actor"
+    return f"{actor}: {what}{where}; see `edgeemu {command} {actor}`"
 
 
 def _warning(data: Any) -> str:

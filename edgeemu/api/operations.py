@@ -18,10 +18,9 @@ from typing import Any
 import msgspec
 
 from edgeemu.api import kv, schemas
-from edgeemu.api.front import answer_front
-from edgeemu.api.state import url_host
+from edgeemu.api.front import answer_front, converse, front_request
 from edgeemu.codec import from_json, to_json
-from edgeemu.emulator import Emulator, PlainRequest, problems
+from edgeemu.emulator import Emulator, problems
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.sdk.errors import CodecError
@@ -227,15 +226,7 @@ async def _fetch(emulator: Emulator, params: schemas.Fetch, caller: Caller) -> d
             why=f"it is not base64: {error}",
             fix="encode the bytes of the body as base64",
         ) from None
-    # The configured address, so that a request looks the same with a server and without one.
-    host = f"{url_host(emulator.config.dev.host)}:{emulator.config.dev.port}"
-    url = params.path
-    if "://" not in url:
-        url = f"http://{host}/{url.removeprefix('/')}"
-    headers = tuple((name.lower(), value) for name, value in params.headers)
-    if not any(name == "host" for name, _ in headers):
-        headers = (("host", host), *headers)
-    request = PlainRequest(params.method.upper(), url, headers, body)
+    request = front_request(emulator, params.path, params.method, params.headers, body)
     failures: list[EdgeemuError] = []
     response = await answer_front(
         emulator,
@@ -254,6 +245,18 @@ async def _fetch(emulator: Emulator, params: schemas.Fetch, caller: Caller) -> d
         # For whoever develops the project: a caller over HTTP sees the response and no more.
         "error": failures[0].as_json()["error"] if failures else None,
     }
+
+
+async def _connect(emulator: Emulator, params: schemas.Connect, caller: Caller) -> dict[str, Any]:
+    request = front_request(emulator, params.path, "GET", params.headers, b"")
+    return await converse(
+        emulator,
+        request,
+        function=params.function,
+        protocols=params.protocols,
+        messages=params.send,
+        cause=caller.cause,
+    )
 
 
 async def _evict(emulator: Emulator, params: schemas.Evict, caller: Caller) -> dict[str, Any]:
@@ -437,6 +440,7 @@ _TABLE = (
     Operation("status", schemas.NoParams, _status, "what runs, where, and on which clock"),
     Operation("call", schemas.Call, _call, "call a method of an instance", moves=True),
     Operation("fetch", schemas.Fetch, _fetch, "one request through the front", moves=True),
+    Operation("connect", schemas.Connect, _connect, "one conversation on a WebSocket", moves=True),
     Operation("evict", schemas.Evict, _evict, "drop instances from memory"),
     Operation("log", schemas.Log, _log, "a page of the journal in its order"),
     Operation("reload", schemas.NoParams, _reload, "load the project's code again"),

@@ -41,6 +41,16 @@ class Fetch(Struct, forbid_unknown_fields=True):
     function: str | None = None
 
 
+class Connect(Struct, forbid_unknown_fields=True):
+    """One WebSocket: the subprotocols that are offered, and the text messages that are sent."""
+
+    path: str
+    headers: list[tuple[str, str]] = []
+    protocols: list[str] = []
+    send: list[str] = []
+    function: str | None = None
+
+
 class Evict(Struct, forbid_unknown_fields=True):
     """One instance, or all where `actor` is null; in the middle of a turn with `crash`."""
 

@@ -262,11 +262,18 @@ def _make_uvicorn(app: App, ready: Callable[[], None]) -> Any:
             await super().startup(sockets)
             ready()
 
+    def make_socket(**given: Any) -> asyncio.Protocol:
+        from edgeemu.api.sockets import make_protocol  # With the first WebSocket, not before.
+
+        return make_protocol(app, given)
+
+    sockets: Any = make_socket  # uvicorn wants a class; what makes one of it is as good.
+
     settings = uvicorn.Config(
         app,
         loop="none",
         http=JoiningProtocol,
-        ws="none",
+        ws=sockets,
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -14,6 +14,7 @@ MODULES = {
     "dev": "dev",
     "call": "calls",
     "fetch": "calls",
+    "connect": "calls",
     "actors": "actors",
     "alarms": "alarms",
     "storage": "storage",

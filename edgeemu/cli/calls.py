@@ -1,4 +1,4 @@
-"""`call` and `fetch`: one method of one instance, and one request through the function in front."""
+"""`call`, `fetch` and `connect`: one method, one request or one WebSocket through the front."""
 
 import sys
 from collections.abc import Sequence
@@ -114,6 +114,53 @@ def fetch(
     render.raw(content)
     if content and not content.endswith(b"\n") and sys.stdout.isatty():
         render.raw(b"\n")
+
+
+@command(app, "connect")
+def connect(
+    run: Run,
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="Path and query, such as /room/1?as=ann.")
+    ],
+    header: Annotated[
+        list[str] | None, typer.Option("-H", "--header", metavar="H:V", help="A header field.")
+    ] = None,
+    protocol: Annotated[
+        list[str] | None, typer.Option("--protocol", metavar="P", help="A subprotocol to offer.")
+    ] = None,
+    send: Annotated[
+        list[str] | None,
+        typer.Option("--send", metavar="TEXT", help="A message to send; the next one follows."),
+    ] = None,
+    function: Annotated[
+        str | None,
+        typer.Option("--function", metavar="NAME", help="Another function than the primary one."),
+    ] = None,
+) -> None:
+    """Open a WebSocket through the function in front, send, and print what arrives.
+
+    It ends when nothing goes on any more without time or a further message, and closes the socket.
+    Each message that arrives is a line on stdout; a binary one is written as {"$bytes": "aGk="}.
+    """
+    found = run.perform(
+        "connect",
+        path=path if path.startswith("/") or "://" in path else f"/{path}",
+        headers=[_header(text) for text in header or []],
+        protocols=protocol or [],
+        send=send or [],
+        function=function,
+    )
+    if run.as_json:
+        render.data(found)
+        return
+    for data in found["received"]:
+        render.text(data if isinstance(data, str) else render.json_text(data, compact=True))
+    closed = found["closed"]
+    if closed is None:
+        run.note("the socket was still open, and is closed now")
+    else:
+        style = "good" if closed["code"] == 1000 else "bad"
+        render.talk([(f"closed {closed['code']}", style), f"  {closed['reason']}".rstrip()])
 
 
 def _header(text: str) -> list[str]:

@@ -147,6 +147,18 @@ def _evicted(entry: Fields) -> list[Line]:
     return _note(entry, (f"left the memory ({entry.get('reason') or 'evict'})", "dim"))
 
 
+def _socket_opened(entry: Fields) -> list[Line]:
+    return _note(entry, (f"socket {entry['socket']} opened", "dim"))
+
+
+def _socket_closed(entry: Fields) -> list[Line]:
+    text = f"socket {entry['socket']} closed by the {entry['by']}: {entry['code']}"
+    if entry["reason"]:
+        text += f" {entry['reason']}"
+    style = "bad" if entry["code"] in (1002, 1007, 1009, 1011, 1013) else "dim"
+    return _note(entry, (text, style), (f", after {format_duration(entry['lasted_ms'])}", "dim"))
+
+
 _CLOCK_WORDS = {
     "advance": "advanced",
     "set": "set",
@@ -243,6 +255,7 @@ _WRITERS: dict[str, Callable[[Fields], list[Line]]] = {
     "call": _turn,
     "fetch": _turn,
     "alarm": _turn,
+    "socket": _turn,
     "edit": _turn,
     "front": _turn,
     "service": _service,
@@ -253,6 +266,8 @@ _WRITERS: dict[str, Callable[[Fields], list[Line]]] = {
     "alarm_stale": _alarm_stale,
     "fault_planned": _fault_planned,
     "evicted": _evicted,
+    "socket_opened": _socket_opened,
+    "socket_closed": _socket_closed,
     "clock": _clock,
     "started": _started,
     "stopped": _stopped,

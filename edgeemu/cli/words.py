@@ -162,6 +162,8 @@ def actor_lines(actor: Fields, waits_at: str | None = None) -> list[Line]:
     facts.append(("storage", f"{count(actor['keys'], 'key')}, {count(actor['bytes'], 'byte')}"))
     if actor.get("sql_bytes"):
         facts.append(("sql", f"a database of {count(actor['sql_bytes'], 'byte')}"))
+    if actor.get("sockets"):
+        facts.append(("sockets", f"{count(actor['sockets'], 'WebSocket')} open"))
     if actor.get("created_at_ms") is not None:
         facts.append(("created", format_instant(actor["created_at_ms"])))
     for fault in actor.get("faults", []):

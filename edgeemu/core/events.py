@@ -17,8 +17,39 @@ class TurnKind(StrEnum):
     CALL = "call"
     FETCH = "fetch"
     ALARM = "alarm"
+    SOCKET = "socket"
     EDIT = "edit"
     """A change from outside (storage, alarm, faults) that takes its place in the queue."""
+
+
+class SocketPart(StrEnum):
+    """What a turn of a WebSocket is about (spec/telnyx-actors.md section 11)."""
+
+    OPEN = "open"
+    """Its handler is asked to take the socket."""
+    MESSAGE = "message"
+    ERROR = "error"
+    CLOSE = "close"
+
+
+class SocketEvent(Struct, frozen=True):
+    """One thing that happened on a WebSocket, as plain data.
+
+    Attributes:
+        socket: its number, which is that of the turn that opened it.
+        part: what happened.
+        data: of a message: `str` for a text frame, `bytes` for a binary one.
+        size_bytes: of the message on the wire.
+        code: of a close.
+        reason: of a close, or what an error says.
+    """
+
+    socket: int
+    part: SocketPart
+    data: str | bytes = b""
+    size_bytes: int = 0
+    code: int = 0
+    reason: str = ""
 
 
 class Turn(Struct, frozen=True):
@@ -29,6 +60,7 @@ class Turn(Struct, frozen=True):
         method: for a call.
         cause: what led to it, as the journal tells it.
         generation: for an alarm, of the alarm that is due; None delivers whichever is pending.
+        socket: for a WebSocket, what happened on it.
     """
 
     id: int
@@ -37,6 +69,7 @@ class Turn(Struct, frozen=True):
     method: str | None = None
     cause: str = ""
     generation: int | None = None
+    socket: SocketEvent | None = None
 
 
 class Outcome(StrEnum):
@@ -192,6 +225,48 @@ class CodeReplaced(Struct, frozen=True):
     now_ms: int
 
 
+class ClosedBy(StrEnum):
+    """Who ended a WebSocket."""
+
+    CLIENT = "client"
+    ACTOR = "actor"
+    PLATFORM = "platform"
+
+
+class SocketEnded(Struct, frozen=True):
+    """A WebSocket is closed, or broke.
+
+    Attributes:
+        socket: its number.
+        code: 1005 where there was none, 1006 without a closing handshake.
+        reason: in words, or empty.
+        by: who closed it first.
+        error: what was wrong, if the client broke the protocol.
+    """
+
+    now_ms: int
+    instance: InstanceId
+    socket: int
+    code: int
+    reason: str
+    by: ClosedBy
+    error: str | None = None
+
+
+class SocketExpired(Struct, frozen=True):
+    """A WebSocket has lived as long as the platform lets one."""
+
+    now_ms: int
+    instance: InstanceId
+    socket: int
+
+
+class HostStopping(Struct, frozen=True):
+    """The emulator is told to stop: clients of WebSockets are told, too."""
+
+    now_ms: int
+
+
 Event = (
     TurnRequested
     | TurnWithdrawn
@@ -204,6 +279,9 @@ Event = (
     | EvictRequested
     | TimePassed
     | CodeReplaced
+    | SocketEnded
+    | SocketExpired
+    | HostStopping
 )
 
 
@@ -286,6 +364,14 @@ class DropInstance(Struct, frozen=True):
     reason: str
 
 
+class CloseSocket(Struct, frozen=True):
+    """Close a WebSocket towards its client; 1006 severs it, without a closing handshake."""
+
+    socket: int
+    code: int
+    reason: str = ""
+
+
 class Record(Struct, frozen=True):
     """Write an entry into the journal."""
 
@@ -293,7 +379,16 @@ class Record(Struct, frozen=True):
 
 
 Effect = (
-    LoadInstance | StartTurn | StopTurn | CommitTurn | Reply | Refuse | DropInstance | Record | Warn
+    LoadInstance
+    | StartTurn
+    | StopTurn
+    | CommitTurn
+    | Reply
+    | Refuse
+    | DropInstance
+    | CloseSocket
+    | Record
+    | Warn
 )
 
 Effects = list[Effect]

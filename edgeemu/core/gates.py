@@ -44,6 +44,7 @@ def budgets_ms(profile: Profile) -> dict[TurnKind, int | None]:
         TurnKind.CALL: profile.call_timeout_ms,
         TurnKind.FETCH: profile.fetch_timeout_ms,
         TurnKind.ALARM: profile.alarm_timeout_ms,
+        TurnKind.SOCKET: profile.sockets.timeout_ms,
         TurnKind.EDIT: None,
     }
 
@@ -52,6 +53,7 @@ _OVER_BUDGET = {
     TurnKind.INIT: "BlockConcurrencyTimeoutError",
     TurnKind.CALL: "ActorMethodTimeoutError",
     TurnKind.FETCH: "ActorFetchTimeoutError",
+    TurnKind.SOCKET: "ActorSocketTimeoutError",
     TurnKind.ALARM: "ActorAlarmTimeoutError",
 }
 

@@ -33,6 +33,27 @@ class Drop(NamedTuple):
 
 
 @dataclass(slots=True)
+class Socket:
+    """What the core knows of one WebSocket of an instance.
+
+    Attributes:
+        opened_at_ms: when it was asked for.
+        started: whether its handler has begun to take it.
+        established: whether its handler has taken it.
+        ended: whether it is closed, or being closed.
+        waiting_count, waiting_bytes: of its events that wait for their turn.
+    """
+
+    id: int
+    opened_at_ms: int
+    started: bool = False
+    established: bool = False
+    ended: bool = False
+    waiting_count: int = 0
+    waiting_bytes: int = 0
+
+
+@dataclass(slots=True)
 class Instance:
     """What the core knows of one instance.
 
@@ -50,6 +71,7 @@ class Instance:
         alarm_queued: whether an alarm turn waits or runs.
         drop: why the object is to be dropped when the running turn has ended.
         idle_since_ms: since when no turn ran.
+        sockets: its WebSockets by number, until the last turn of each has ended.
     """
 
     id: InstanceId
@@ -67,6 +89,7 @@ class Instance:
     alarm_queued: bool = False
     drop: Drop | None = None
     idle_since_ms: int = 0
+    sockets: dict[int, Socket] = field(default_factory=dict)
 
     @property
     def life(self) -> Life:
@@ -99,8 +122,13 @@ class Instance:
         running = self.running
         self._promise(delivers == self.alarm_queued, "the machine knows who has an alarm turn")
         self._promise(not idles or self.resident, "only who is in memory can be idle")
+        if self.sockets:
+            held = any(socket.started for socket in self.sockets.values())
+            self._promise(self.resident or not held, "a socket keeps its instance in memory")
+            self._promise(not idles, "who has a socket is not idle")
         if running is None:
             at_rest = self.resident and not self.queue and self.row is not None
+            at_rest = at_rest and not self.sockets
             self._promise(idles or not at_rest, "who is in memory and has nothing to do is idle")
             runs_alarm = False
             self._promise(self.ending is None, "an ending belongs to a running turn")

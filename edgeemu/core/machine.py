@@ -23,6 +23,7 @@ from edgeemu.core.events import (
     Event,
     EvictRequested,
     Failure,
+    HostStopping,
     InstanceLoaded,
     LoadFailed,
     LoadInstance,
@@ -30,6 +31,8 @@ from edgeemu.core.events import (
     Record,
     Refuse,
     Reply,
+    SocketEnded,
+    SocketExpired,
     StartTurn,
     TimePassed,
     Turn,
@@ -44,6 +47,7 @@ from edgeemu.core.journal import Entry
 from edgeemu.core.profile import Profile
 from edgeemu.core.residence import Residence
 from edgeemu.core.rows import FaultHow, take_fault
+from edgeemu.core.sockets import ABNORMAL
 from edgeemu.core.transactions import judged
 from edgeemu.errors import InvariantError
 from edgeemu.ids import InstanceId
@@ -75,7 +79,7 @@ class Machine(Residence):
         evict_always: bool = False,
         check: bool = True,
     ) -> None:
-        super().__init__(idle_eviction_ms)
+        super().__init__(idle_eviction_ms, profile.sockets, self.take_turn_id)
         self.profile = profile
         self.lateness_ms = lateness_ms
         self.evict_always = evict_always
@@ -98,6 +102,9 @@ class Machine(Residence):
             EvictRequested: self._on_evict_requested,
             TimePassed: self._on_time_passed,
             CodeReplaced: self._on_code_replaced,
+            SocketEnded: self._on_socket_ended,
+            SocketExpired: self._on_socket_expired,
+            HostStopping: self._on_host_stopping,
         }
 
     def step(self, event: Event) -> Effects:
@@ -174,6 +181,7 @@ class Machine(Residence):
         """Whoever waits for the instance is told; the next event tries to read it again."""
         instance = self._instances.pop(event.instance)
         turns = [held.turn for held in instance.waiting if isinstance(held, TurnRequested)]
+        self._sockets.lost(instance, turns, event.message, event.now_ms, out)
         out.extend(Refuse(turn, event.message) for turn in [*turns, *instance.queue])
         self._delivering.pop(event.instance, None)
 
@@ -191,6 +199,10 @@ class Machine(Residence):
                 out.append(Refuse(turn, "its alarm is being delivered right now"))
                 return
             self._mark_alarm(instance, queued=True)
+        elif turn.socket is not None:
+            if not self._sockets.admit(instance, turn, event.now_ms, out):
+                self._pump(instance, event.now_ms, out)
+                return
         elif len(instance.queue) >= QUEUED_TURNS_MAX:
             out.append(Refuse(turn, f"{QUEUED_TURNS_MAX} turns wait for it already"))
             return
@@ -259,7 +271,10 @@ class Machine(Residence):
         if turn.kind is TurnKind.INIT and ending.outcome is not Outcome.SUCCEEDED:
             self._fail_waker(instance, ending, event.now_ms, out)
             return
-        if self.evict_always and turn.kind not in (TurnKind.INIT, TurnKind.EDIT):
+        if turn.socket is not None:
+            self._sockets.turn_ended(instance, turn.socket, ending, event.now_ms, out)
+        wakes = turn.kind not in (TurnKind.INIT, TurnKind.EDIT)
+        if self.evict_always and wakes and not instance.sockets:
             instance.drop = instance.drop or Drop("evict-always", f"turn {turn.id}")
         if instance.drop is not None:
             self._drop(instance, instance.drop, event.now_ms, out)
@@ -282,7 +297,10 @@ class Machine(Residence):
             waker = instance.queue.popleft()
             if waker.kind is TurnKind.ALARM:
                 self._mark_alarm(instance, queued=False)
-            out.append(Reply(waker, Ending(Outcome.FAILED, failure)))
+            failed = Ending(Outcome.FAILED, failure)
+            out.append(Reply(waker, failed))
+            if waker.socket is not None:
+                self._sockets.turn_ended(instance, waker.socket, failed, event.now_ms, out)
         if instance.resident:
             self._drop(instance, Drop("commit failed", f"turn {turn.id}"), event.now_ms, out)
         instance.row = None
@@ -291,6 +309,25 @@ class Machine(Residence):
     def _on_code_replaced(self, event: CodeReplaced, out: Effects) -> None:
         self._cautions.forget_code()
         super()._on_code_replaced(event, out)
+
+    def _on_socket_ended(self, event: SocketEnded, out: Effects) -> None:
+        how = {"code": event.code, "reason": event.reason, "by": event.by, "error": event.error}
+        self._end_socket(event, how, out)
+
+    def _on_socket_expired(self, event: SocketExpired, out: Effects) -> None:
+        self._end_socket(event, {"code": ABNORMAL}, out)
+
+    def _end_socket(
+        self, event: SocketEnded | SocketExpired, how: dict[str, Any], out: Effects
+    ) -> None:
+        instance = self._instances.get(event.instance)
+        if instance is None:
+            return
+        if instance.row is None:
+            instance.waiting.append(event)
+            return
+        self._sockets.ended(instance, event.socket, event.now_ms, out, **how)
+        self._pump(instance, event.now_ms, out)
 
     # --- starting --------------------------------------------------------------------------
 
@@ -323,6 +360,8 @@ class Machine(Residence):
         instance.running = turn
         instance.started_at_ms = now_ms
         self._running[turn.id] = instance
+        if turn.socket is not None:
+            self._sockets.turn_started(instance, turn.socket)
         if turn.kind is not TurnKind.ALARM:
             out.append(StartTurn(turn, instance.stored.alarm, self._budgets_ms[turn.kind]))
             return

@@ -28,6 +28,28 @@ class RetryPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class SocketPolicy:
+    """What WebSockets may do (spec/telnyx-actors.md section 11).
+
+    Attributes:
+        timeout_ms: budget of each handler in virtual ms.
+        frame_bytes_max: bytes of one message from a client.
+        events_max, waiting_bytes_max: events of one socket that may wait for their turn, and bytes.
+        lifetime_ms: virtual ms after which a socket is severed.
+        going_away: the reason that clients see when an instance leaves the memory.
+        no_handler: the reason that they see when the class takes no sockets.
+    """
+
+    timeout_ms: int
+    frame_bytes_max: int
+    events_max: int
+    waiting_bytes_max: int
+    lifetime_ms: int
+    going_away: str
+    no_handler: str
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The rules of one platform.
 
@@ -41,6 +63,7 @@ class Profile:
         reserved_key_prefix: keys that belong to the runtime.
         private_prefix: methods with it cannot be called through a stub.
     name_characters: what an instance's name may hold without a warning, as a class of `re`.
+        sockets: what WebSockets may do.
     """
 
     name: str
@@ -56,6 +79,7 @@ class Profile:
     reserved_key_prefix: str
     private_prefix: str
     name_characters: str
+    sockets: SocketPolicy
 
 
 TELNYX = Profile(
@@ -75,6 +99,15 @@ TELNYX = Profile(
     reserved_key_prefix="__telnyx_",  # section 6
     private_prefix="_",  # section 3.1
     name_characters="0-9A-Za-z._-",  # U15
+    sockets=SocketPolicy(  # section 11
+        timeout_ms=30 * SECOND_MS,
+        frame_bytes_max=1024 * 1024,
+        events_max=256,
+        waiting_bytes_max=1024 * 1024,
+        lifetime_ms=5 * MINUTE_MS,
+        going_away="actor going away",
+        no_handler="actor has no webSocket handler",
+    ),
 )
 """Telnyx Stateful Actors. Source: spec/telnyx-actors.md, the sections named on each line."""
 

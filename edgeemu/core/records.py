@@ -26,6 +26,8 @@ def turn_entry(
     }
     if turn.method is not None:
         data["method"] = turn.method
+    if turn.socket is not None:
+        data["socket"] = turn.socket.socket
     delivered = instance.delivering
     if delivered is not None:
         data["due_at_ms"] = delivered.due_at_ms

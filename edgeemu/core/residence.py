@@ -1,7 +1,7 @@
 """Which instances are in memory, and how they leave it: by a command, by idleness, by new code."""
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from edgeemu.core.events import (
     CodeReplaced,
@@ -10,6 +10,7 @@ from edgeemu.core.events import (
     Ending,
     EvictRequested,
     Failure,
+    HostStopping,
     Outcome,
     Record,
     StopTurn,
@@ -19,6 +20,8 @@ from edgeemu.core.events import (
 )
 from edgeemu.core.instances import Drop, Instance, Life
 from edgeemu.core.journal import Entry, Kind
+from edgeemu.core.profile import SocketPolicy
+from edgeemu.core.sockets import SocketRules
 from edgeemu.ids import InstanceId
 
 _CRASH = Failure("ActorCrashedError", "the instance was lost in the middle of the turn")
@@ -29,10 +32,18 @@ class Residence:
 
     Args:
         idle_eviction_ms: virtual idleness after which an instance is dropped; None for never.
+        policy: what sockets may do.
+        take_turn_id: gives the number of a new turn.
     """
 
-    def __init__(self, idle_eviction_ms: int | None) -> None:
+    def __init__(
+        self,
+        idle_eviction_ms: int | None,
+        policy: SocketPolicy,
+        take_turn_id: Callable[[], int],
+    ) -> None:
         self.idle_eviction_ms = idle_eviction_ms
+        self._sockets = SocketRules(policy, take_turn_id)
         self._instances: dict[InstanceId, Instance] = {}
         self._idle: OrderedDict[InstanceId, None] = OrderedDict()
 
@@ -82,17 +93,23 @@ class Residence:
                 self._drop(instance, Drop("reload", "reload"), event.now_ms, out)
                 self._forget_if_unused(instance)
 
+    def _on_host_stopping(self, event: HostStopping, out: Effects) -> None:
+        for instance in self.known():
+            self._sockets.dropped(instance, Drop("stop", "emulator"), event.now_ms, out)
+            self._note_idleness(instance)
+
     def _drop(self, instance: Instance, drop: Drop, now_ms: int, out: Effects) -> None:
         instance.drop = None
         instance.resident = False
         self._idle.pop(instance.id, None)
+        self._sockets.dropped(instance, drop, now_ms, out)
         out.append(DropInstance(instance.id, drop.reason))
         data = {"reason": drop.reason}
         out.append(Record(Entry(Kind.EVICTED, now_ms, instance.id, cause=drop.cause, data=data)))
 
     def _note_idleness(self, instance: Instance) -> None:
         """Keep the idle ones in the order in which they became so, which is that of their drops."""
-        if not instance.resident or instance.life is not Life.IDLE:
+        if not instance.resident or instance.sockets or instance.life is not Life.IDLE:
             self._idle.pop(instance.id, None)
         elif instance.id not in self._idle:
             self._idle[instance.id] = None

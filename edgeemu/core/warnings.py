@@ -21,6 +21,8 @@ RUNTIME_WARNINGS: dict[str, str] = {
     "W_BUDGET_NEAR": "A turn used up nearly all of its budget.",
     "W_NOT_AWAITED": "A coroutine was called and not awaited, so it never ran.",
     "W_TASK_FAILED": "A task that an actor started and did not await ended with an error.",
+    "W_SOCKET_CLOSED": "A message was sent on a WebSocket that is closed, so it went nowhere.",
+    "W_SOCKET_SLOW": "A client did not read what an actor sent, so its WebSocket was severed.",
     "W_CALL_CYCLE": "A call waits, in the end, for itself, and can only end with its budget.",
     "W_BLOCKED_LOOP": "A step of actor code ran for long without waiting, so nothing else could.",
     "W_LATE_STORAGE": "Code that ran past the end of its turn used the storage; nothing is kept.",

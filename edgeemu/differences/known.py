@@ -10,11 +10,6 @@ MISSING: tuple[Missing, ...] = (
     ),
     Missing("the Cloudflare profile", "`E_CONFIG_UNSUPPORTED` when the configuration is read"),
     Missing(
-        "WebSockets: `ctx.count`, `ctx.broadcast`, `ctx.sockets`, `web_socket`",
-        "`AttributeError` that names this page",
-        (19,),
-    ),
-    Missing(
         "the products behind `[telnyx]`, `[storage.cloudstorage]` and `[storage.sqldb]`",
         "the warning `W_CONFIG`; the name is bound and raises an error when it is used",
     ),

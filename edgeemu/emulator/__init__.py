@@ -2,7 +2,8 @@
 
 from edgeemu.emulator.build import Options
 from edgeemu.emulator.collector import calm_collector
-from edgeemu.emulator.facade import Emulator, bug_report
+from edgeemu.emulator.facade import Emulator
+from edgeemu.emulator.problems import bug_report
 from edgeemu.engines.port import PlainRequest, PlainResponse
 from edgeemu.engines.python.loop import EmulatorLoop, new_loop
 

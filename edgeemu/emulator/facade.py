@@ -6,22 +6,23 @@ from typing import Any
 from edgeemu.clock import ClockMode, pause_real_ms
 from edgeemu.codec import encode
 from edgeemu.config import Config
-from edgeemu.core.events import CodeReplaced, EvictRequested, Outcome
+from edgeemu.core.events import CodeReplaced, HostStopping
 from edgeemu.core.journal import Entry, Kind, Recorded
 from edgeemu.emulator import problems, views
 from edgeemu.emulator.alarms import AlarmControl
 from edgeemu.emulator.build import Options, Parts, build
 from edgeemu.emulator.clockwork import ClockControl
-from edgeemu.emulator.front import run_front
+from edgeemu.emulator.front import response_of, run_front
 from edgeemu.emulator.functions import make_project
 from edgeemu.emulator.kv import KvControl
 from edgeemu.emulator.mover import Mover
 from edgeemu.emulator.paging import read_journal, whole
+from edgeemu.emulator.sockets import SocketClient, asking_for_socket
 from edgeemu.emulator.storage import StorageControl
 from edgeemu.emulator.turns import StartedCall, TurnRequests
 from edgeemu.engines.port import PlainRequest, PlainResponse
 from edgeemu.engines.python.loop import running_emulator_loop
-from edgeemu.errors import Code, EdgeemuError
+from edgeemu.errors import EdgeemuError
 from edgeemu.ids import InstanceId, parse_address, unknown_type
 from edgeemu.limits import COMPLETIONS_MAX, LIST_PAGE_MAX, OUTSIDE_POLL_MS, SHUTDOWN_WAIT_MS
 
@@ -31,6 +32,7 @@ class Emulator:
 
     Attributes:
         alarms, clock, kv, storage: the controls, named as on the command line.
+        sockets: the open WebSockets, for who carries their frames.
         seed: of the run.
         notices: what the user should know about how it was opened.
     """
@@ -42,6 +44,7 @@ class Emulator:
         self.seed = parts.seed
         self.notices = parts.notices
         self._shell = parts.shell
+        self.sockets = parts.shell.sockets
         self._declared = frozenset(parts.config.types)
         self._mover = Mover(
             parts.shell,
@@ -138,6 +141,7 @@ class Emulator:
             if not self._parts.engine.waiting(outside_only=True):
                 break
             await pause_real_ms(OUTSIDE_POLL_MS)
+        self._shell.dispatch(HostStopping(self._shell.clock.now_ms()))
 
     async def close(self, *, wait: bool = True) -> None:
         """Let running turns end for a bounded time, keep everything, and let go of the state.
@@ -228,6 +232,7 @@ class Emulator:
         function: str | None = None,
         cause: str = "cli",
         on_failure: Callable[[EdgeemuError], None] = lambda error: None,
+        upgrades: bool = False,
     ) -> PlainResponse:
         """Send a request through the function in front; errors become responses (U77).
 
@@ -236,6 +241,8 @@ class Emulator:
             function: which one; None for the primary one.
             cause: for the journal.
             on_failure: called with the error that the response hides.
+            upgrades: whether the caller opens a WebSocket where the response has an `upgrade`; one
+                that cannot is told with 426.
 
         Raises:
             EdgeemuError: `E_FUNCTION_UNKNOWN`, `E_FROZEN_WAIT`.
@@ -252,17 +259,47 @@ class Emulator:
             cause=cause,
         )
         reply = await self._turns.wait_reply(run)
-        if isinstance(reply.answer, PlainResponse):
-            return reply.answer
-        failed = self._turns.take_failed_assertion()
+        failed = None if reply.answer is not None else self._turns.take_failed_assertion()
         if failed is not None:
             raise failed
-        timed_out = reply.ending is not None and reply.ending.outcome is Outcome.TIMED_OUT
-        status, text = (504, "Gateway Timeout") if timed_out else (500, "Internal Server Error")
-        if reply.ending is not None and reply.ending.failure is not None:
-            on_failure(problems.front_failed(reply.ending.failure, status=status))
-        headers = (("content-type", "text/plain;charset=UTF-8"),)
-        return PlainResponse(status, headers, text.encode())
+        return response_of(reply, on_failure, upgrades=upgrades)
+
+    async def connect(
+        self,
+        request: PlainRequest,
+        *,
+        function: str | None = None,
+        protocols: Sequence[str] = (),
+        cause: str = "cli",
+    ) -> SocketClient:
+        """Open a WebSocket through the function in front, for a client in this process.
+
+        Args:
+            request: with a full URL and the headers of the application.
+            function: which one; None for the primary one.
+            protocols: the subprotocols that the client offers, in order.
+            cause: for the journal.
+
+        Raises:
+            EdgeemuError: `E_SOCKET_REFUSED` when the function in front answers with anything but
+                the response of a stub; those of `fetch`.
+        """
+        asking = asking_for_socket(request, protocols)
+        failures: list[EdgeemuError] = []
+        response = await self.fetch(
+            asking, function=function, cause=cause, on_failure=failures.append, upgrades=True
+        )
+        if response.upgrade is None:
+            raise problems.socket_refused(asking.url, response, failures)
+        return SocketClient(self.sockets, response.upgrade, cause)
+
+    async def settle(self) -> None:
+        """This waits until every turn is finished or waits on time or on another turn.
+
+        Raises:
+            EdgeemuError: `E_IO_WAIT` when one waits on the outside for too long.
+        """
+        await self._mover.quiesce()
 
     def list_functions(self) -> list[dict[str, Any]]:
         """Every function, the primary one first: its name, and the types that it owns or reaches.
@@ -364,25 +401,7 @@ class Emulator:
         Raises:
             EdgeemuError: `E_FROZEN_WAIT` when a turn waits for time that nobody can move.
         """
-        machine, clock = self._shell.machine, self._shell.clock
-        evicted = []
-        for known in list(machine.known()):
-            if instance is not None and known.id != instance:
-                continue
-            if not known.resident and known.running is None:
-                continue
-            evicted.append(known.id)
-            self._shell.dispatch(EvictRequested(clock.now_ms(), known.id, crash, cause))
-        for dropped in evicted:
-            while (found := machine.find(dropped)) is not None and found.drop is not None:
-                await self._parts.engine.settle(self.config.limits.io_wait_ms)
-                if clock.mode is ClockMode.FROZEN and found.drop is not None:
-                    waiting = self._turns.waiting_of(dropped)
-                    if not (waiting and waiting.outside):
-                        raise problems.evict_waits(dropped, waiting, clock.now_ms())
-                await pause_real_ms(OUTSIDE_POLL_MS)
-        self._shell.flush()
-        return sorted(map(str, evicted))
+        return await self._turns.evict(instance, crash=crash, cause=cause)
 
     # --- journal ---------------------------------------------------------------------------
 
@@ -474,13 +493,3 @@ class Emulator:
     def warn(self, code: str, message: str, where: str | None = None) -> None:
         """Record a warning of a skin, once a place."""
         self._shell.notices.warn(code, message, where)
-
-
-def bug_report(error: BaseException, seed: int) -> EdgeemuError:
-    """A bug in edgeemu, told so that it can be replayed."""
-    return EdgeemuError(
-        Code.INTERNAL,
-        what=f"edgeemu has a bug: {type(error).__name__}: {error}",
-        why="a promise inside the emulator does not hold any more",
-        fix=f"report it with the journal (`edgeemu log --json`) and the seed {seed}",
-    )

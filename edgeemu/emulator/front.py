@@ -1,15 +1,18 @@
 """The function in front: `fetch(request, env)` of the main module, which is no turn of an actor."""
 
 from asyncio import Future
+from collections.abc import Callable
 from typing import Any
 
 from edgeemu.core.cautions import near_budget_text
 from edgeemu.core.events import Ending, Failure, Outcome
 from edgeemu.core.journal import Entry, Kind
+from edgeemu.emulator import problems
 from edgeemu.emulator.hosts import TurnHost
 from edgeemu.emulator.requests import TurnReply
 from edgeemu.emulator.shell import Shell
-from edgeemu.engines.port import Engine, PlainRequest, Result, Work
+from edgeemu.engines.port import Engine, PlainRequest, PlainResponse, Result, Work
+from edgeemu.errors import EdgeemuError
 
 
 class _FrontRun:
@@ -95,3 +98,31 @@ def run_front(
     The journal names the function where it is not the primary one.
     """
     return _FrontRun(shell, engine, request, function, primary, cause).future
+
+
+_UPGRADE_REQUIRED = PlainResponse(
+    426,
+    (("content-type", "text/plain;charset=UTF-8"), ("upgrade", "websocket")),
+    b"Upgrade Required: this opens a WebSocket",
+)
+
+
+def response_of(
+    reply: TurnReply, on_failure: Callable[[EdgeemuError], None], *, upgrades: bool
+) -> PlainResponse:
+    """The response that a run of the function in front comes to (U77).
+
+    Args:
+        reply: of the run.
+        on_failure: called with the error that the response hides.
+        upgrades: whether the caller opens a WebSocket where the response has an `upgrade`.
+    """
+    if isinstance(reply.answer, PlainResponse):
+        refused = reply.answer.upgrade is not None and not upgrades
+        return _UPGRADE_REQUIRED if refused else reply.answer
+    timed_out = reply.ending is not None and reply.ending.outcome is Outcome.TIMED_OUT
+    status, text = (504, "Gateway Timeout") if timed_out else (500, "Internal Server Error")
+    if reply.ending is not None and reply.ending.failure is not None:
+        on_failure(problems.front_failed(reply.ending.failure, status=status))
+    headers = (("content-type", "text/plain;charset=UTF-8"),)
+    return PlainResponse(status, headers, text.encode())

@@ -24,9 +24,18 @@ from edgeemu.core.rows import Alarm, AlarmWrite, InstanceRow
 from edgeemu.core.sizes import oversize_text
 from edgeemu.core.sql import SqlRows
 from edgeemu.core.transactions import Transactions
+from edgeemu.core.upgrades import asks_for_upgrade
 from edgeemu.emulator.kv import KvStore
 from edgeemu.emulator.services import Services
-from edgeemu.engines.port import Answer, Place, PlainRequest, PlainResponse, Service, Work
+from edgeemu.emulator.sockets import Sockets, answer_upgrade
+from edgeemu.engines.port import (
+    Answer,
+    Place,
+    PlainRequest,
+    PlainResponse,
+    Service,
+    Work,
+)
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.ids import InstanceId
 from edgeemu.rng import Random, stream
@@ -77,6 +86,7 @@ class Surroundings:
         warn: WarnOnce,
         profile: Profile,
         task_failed: TaskFailed,
+        sockets: Sockets,
     ) -> None:
         self.store = store
         self.now_ms = now_ms
@@ -88,6 +98,7 @@ class Surroundings:
         self.profile = profile
         self.task_failed = task_failed
         self.here: Place = lambda: None
+        self.sockets = sockets
         self.strict = False
         self.unique_ids = False
 
@@ -298,7 +309,11 @@ class TurnHost:
         return self._request(instance, TurnKind.CALL, Work(TurnKind.CALL, method, args))
 
     def fetch(self, instance: InstanceId, request: PlainRequest) -> Awaitable[Any]:
-        """Send a request to another instance."""
+        """Send a request to another instance; one for a WebSocket is answered at once."""
+        if asks_for_upgrade(request.headers):
+            answered: Future[PlainResponse] = self._around.loop.create_future()
+            answered.set_result(answer_upgrade(instance, request))
+            return answered
         return self._request(instance, TurnKind.FETCH, Work(TurnKind.FETCH, request=request))
 
     def name_instance(self, name: str, place: Place) -> None:
@@ -349,6 +364,22 @@ class TurnHost:
                 "use id_from_name; `new_unique_id = true` under [dev] makes it work here"
             )
         return f"{self.random().getrandbits(128):032x}"
+
+    def sockets(self) -> Sequence[int]:
+        """The WebSockets of the instance that are open, oldest first."""
+        return self._around.sockets.open_of(self._owner)
+
+    def socket_send(self, socket: int, data: str | bytes) -> bool:
+        """Send a message at once; whether the socket is open."""
+        return self._around.sockets.send(socket, data)
+
+    def socket_close(self, socket: int, code: int | None, reason: str) -> None:
+        """Begin to close a WebSocket."""
+        self._around.sockets.close(socket, code, reason)
+
+    def socket_unsent_bytes(self, socket: int) -> int:
+        """Bytes of a WebSocket that its client has not read yet."""
+        return self._around.sockets.unsent_bytes(socket)
 
     def close(self) -> None:
         """The code of the turn has come to its end: its storage can be used no more."""

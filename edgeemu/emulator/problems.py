@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from edgeemu.core.events import Failure
-from edgeemu.engines.port import Waiting
+from edgeemu.engines.port import PlainResponse, Waiting
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import FAULT_TIMES_MAX
@@ -284,4 +284,30 @@ def unknown_function(name: str, known: Sequence[str]) -> EdgeemuError:
         what=f"there is no function `{name}`",
         why=f"the configuration declares: {', '.join(known)}",
         fix=f"write one of these, or declare it with [functions.{name}] and its `config`",
+    )
+
+
+def socket_refused(
+    url: str, response: PlainResponse, failures: Sequence[EdgeemuError]
+) -> EdgeemuError:
+    """A WebSocket was asked for, and the function in front answered with something else."""
+    said = response.body.decode("utf-8", "replace").strip()
+    why = f"the function in front answered: {said[:200]}" if said else "it answered without words"
+    return EdgeemuError(
+        Code.SOCKET_REFUSED,
+        what=f"`{url}` opened no WebSocket: HTTP {response.status}",
+        why=failures[0].what if failures else why,
+        fix="let the function in front return, for a request with `Upgrade: websocket`, "
+        "what `stub.fetch(request)` gives it, as it is",
+        detail=failures[0].detail if failures else None,
+    )
+
+
+def bug_report(error: BaseException, seed: int) -> EdgeemuError:
+    """A bug in edgeemu, told so that it can be replayed."""
+    return EdgeemuError(
+        Code.INTERNAL,
+        what=f"edgeemu has a bug: {type(error).__name__}: {error}",
+        why="a promise inside the emulator does not hold any more",
+        fix=f"report it with the journal (`edgeemu log --json`) and the seed {seed}",
     )

@@ -14,6 +14,7 @@ from typing import Any
 from edgeemu.clock import ClockMode, EmulatorClock, call_later_real_ms
 from edgeemu.core import gates
 from edgeemu.core.events import (
+    CloseSocket,
     CommitFailed,
     CommitTurn,
     DropInstance,
@@ -47,6 +48,7 @@ from edgeemu.emulator.notices import Notices
 from edgeemu.emulator.position import META_POSITION, Position
 from edgeemu.emulator.requests import Edit, TurnReply
 from edgeemu.emulator.schedule import Schedule
+from edgeemu.emulator.sockets import Sockets
 from edgeemu.engines.port import Answer, Engine, Result, Work
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.errors import Code, EdgeemuError, InvariantError
@@ -104,6 +106,7 @@ class Shell:
         self._store_error: EdgeemuError | None = None
         self._load_error: EdgeemuError | None = None
         self.notices = Notices(self.record, clock.now_ms)
+        self.sockets = Sockets(self)
         self.around = Surroundings(
             store=store,
             now_ms=clock.now_ms,
@@ -113,6 +116,7 @@ class Shell:
             warn=self.notices.warn,
             task_failed=self._task_failed,
             profile=machine.profile,
+            sockets=self.sockets,
         )
         self._pending: dict[int, _Pending] = {}
         self._cycles: dict[int, str] = {}
@@ -176,6 +180,8 @@ class Shell:
                 self._refuse(effect)
             case Warn():
                 self.notices.of_core(effect, self._engine)
+            case CloseSocket():
+                self.sockets.shut(effect.socket, effect.code, effect.reason)
 
     def _refuse(self, effect: Refuse) -> None:
         pending, cause = self._pending.get(effect.turn.id), self._load_error
@@ -278,6 +284,8 @@ class Shell:
         pending = self._pending.get(turn.id)
         if pending is None:
             work = Work(turn.kind, retry_count=effect.retry_count)
+            if turn.kind is TurnKind.SOCKET:
+                work = self.sockets.work(turn)
             pending = self._pending[turn.id] = _Pending(turn, work, None, None)
         elif turn.kind is TurnKind.ALARM:
             pending.work = Work(turn.kind, retry_count=effect.retry_count)

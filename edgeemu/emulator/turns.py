@@ -5,7 +5,7 @@ from typing import Any
 
 from edgeemu.clock import ClockMode, pause_real_ms
 from edgeemu.codec import decode
-from edgeemu.core.events import Failure, Outcome, TurnKind
+from edgeemu.core.events import EvictRequested, Failure, Outcome, TurnKind
 from edgeemu.core.names import odd_name_text
 from edgeemu.emulator import problems
 from edgeemu.emulator.requests import Edit, TurnReply
@@ -123,6 +123,32 @@ class TurnRequests:
                 raise problems.busy(instance, waiting, clock.now_ms())
             await pause_real_ms(OUTSIDE_POLL_MS)
         self.answer_of(instance, "the change", await future)
+
+    async def evict(self, instance: InstanceId | None, *, crash: bool, cause: str) -> list[str]:
+        """Drop one instance, or all, from memory; which ones were there.
+
+        Raises:
+            EdgeemuError: `E_FROZEN_WAIT` when a turn waits for time that nobody can move.
+        """
+        machine, clock = self.shell.machine, self.shell.clock
+        evicted = []
+        for known in list(machine.known()):
+            if instance is not None and known.id != instance:
+                continue
+            if not known.resident and known.running is None:
+                continue
+            evicted.append(known.id)
+            self.shell.dispatch(EvictRequested(clock.now_ms(), known.id, crash, cause))
+        for dropped in evicted:
+            while (found := machine.find(dropped)) is not None and found.drop is not None:
+                await self._engine.settle(self._io_wait_ms)
+                if clock.mode is ClockMode.FROZEN and found.drop is not None:
+                    waiting = self.waiting_of(dropped)
+                    if not (waiting and waiting.outside):
+                        raise problems.evict_waits(dropped, waiting, clock.now_ms())
+                await pause_real_ms(OUTSIDE_POLL_MS)
+        self.shell.flush()
+        return sorted(map(str, evicted))
 
     def waiting_of(self, instance: InstanceId) -> Waiting | None:
         """Where the running turn of an instance waits, if one does."""

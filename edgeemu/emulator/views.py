@@ -85,6 +85,7 @@ def instance_json(
         "keys": size[0],
         "bytes": size[1],
         "sql_bytes": sql_bytes,
+        "sockets": 0 if found is None else len(found.sockets),
         "created_at_ms": known.created_at_ms,
         "faults": [
             {"how": fault.how.value, "error": fault.message, "times": fault.times}

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from edgeemu.core.events import Failure, TurnKind
+from edgeemu.core.events import Failure, SocketEvent, TurnKind
 from edgeemu.core.kv import KvPage
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.ratelimits import RateRule
@@ -28,12 +28,29 @@ class PlainRequest(Struct, frozen=True):
     body: bytes
 
 
+class Upgrade(Struct, frozen=True):
+    """What a stub answers to a request for a WebSocket, beside the status 101.
+
+    It is opened when the function in front has returned it, as it is, to the client.
+
+    Attributes:
+        instance: that will take the socket.
+        request: as that instance sees it.
+        protocol: the first subprotocol that was offered, or empty.
+    """
+
+    instance: InstanceId
+    request: PlainRequest
+    protocol: str
+
+
 class PlainResponse(Struct, frozen=True):
-    """An HTTP response as plain data."""
+    """An HTTP response as plain data; `upgrade` is for one whose status is 101."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    upgrade: Upgrade | None = None
 
 
 Place = Callable[[], str | None]
@@ -62,6 +79,8 @@ class Work(Struct, frozen=True):
         request: for a fetch and for the function in front.
         retry_count: for an alarm.
         function: for the function in front: which one.
+        socket: for a WebSocket, what happened on it; its opening also has a request.
+        protocol: for the opening of a WebSocket: the subprotocol, or empty.
     """
 
     kind: TurnKind | None
@@ -70,6 +89,8 @@ class Work(Struct, frozen=True):
     request: PlainRequest | None = None
     retry_count: int = 0
     function: str = ""
+    socket: SocketEvent | None = None
+    protocol: str = ""
 
 
 class Result(Struct, frozen=True):
@@ -177,7 +198,22 @@ class Host(Protocol):
         """
 
     def fetch(self, instance: InstanceId, request: PlainRequest) -> Awaitable[PlainResponse]:
-        """Send a request to another instance; errors as for `call`."""
+        """Send a request to another instance; errors as for `call`.
+
+        The answer to a request for a WebSocket has an `upgrade` and comes before any code ran.
+        """
+
+    def sockets(self) -> Sequence[int]:
+        """The WebSockets of the instance that are open, oldest first."""
+
+    def socket_send(self, socket: int, data: str | bytes) -> bool:
+        """Send a message at once, whatever becomes of the turn; whether the socket is open."""
+
+    def socket_close(self, socket: int, code: int | None, reason: str) -> None:
+        """Begin to close a WebSocket; an event tells when the client has answered."""
+
+    def socket_unsent_bytes(self, socket: int) -> int:
+        """Bytes of a WebSocket that its client has not read yet."""
 
     def name_instance(self, name: str, place: Place) -> None:
         """Actor code makes a stub for an instance of that name; it need not exist.

@@ -7,9 +7,9 @@ errors arrive. Instants are milliseconds since the epoch.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
     from edgeemu.rng import Random  # For its type alone: this layer draws nothing.
@@ -80,6 +80,12 @@ class SqlStorage(Protocol):
             SqlParameterTooLargeError: for a binding above 2 MiB.
             TypeError: for a binding of another type.
         """
+
+
+Message = str | bytes | bytearray | memoryview
+"""What can be sent on a WebSocket."""
+
+Listener = TypeVar("Listener", bound=Callable[..., Any])
 
 
 class ActorStorage(Protocol):
@@ -188,6 +194,60 @@ class ActorStorage(Protocol):
         """Clear the alarm, and with it the redeliveries that are left."""
 
 
+class WebSocket(Protocol):
+    """A WebSocket, as `web_socket(ws, request)` is given it; like one of the `ws` package of Node.
+
+    What is sent reaches the client at once: it is not held until the turn ends well, and not undone
+    if it raises.
+    """
+
+    @property
+    def protocol(self) -> str:
+        """The subprotocol that was agreed on: the first that the client offered, or empty."""
+
+    @property
+    def buffered_amount(self) -> int:
+        """Bytes that were sent and that the client has not read yet."""
+
+    @overload
+    def on(self, event: str) -> Callable[[Listener], Listener]: ...
+
+    @overload
+    def on(self, event: str, listener: Listener) -> Listener: ...
+
+    def on(self, event: str, listener: Any = None) -> Any:
+        """Have `listener` called for each event; without one, this is a decorator.
+
+        A listener may be `async`. It is called with `(data, is_binary)` for `message`, `(code)` for
+        `close` and `(error)` for `error`, and may leave out the last ones. Each call is a turn.
+
+        Raises:
+            ValueError: for another event.
+            TypeError: for a listener that cannot be called so.
+            ActorError: after `web_socket` has returned.
+        """
+
+    def send(self, data: Message) -> None:
+        """Send a message: `str` is a text frame, bytes are a binary one.
+
+        On a socket that is closed it goes nowhere.
+
+        Raises:
+            TypeError: for anything else.
+        """
+
+    def close(self, code: int | None = None, reason: str = "") -> None:
+        """Begin to close the socket; without a code the client sees 1005.
+
+        Args:
+            code: 1000 to 1003, 1007 to 1014, or 3000 to 4999.
+            reason: at most 123 bytes in UTF-8; it needs a code.
+
+        Raises:
+            TypeError, ValueError: for anything else.
+        """
+
+
 class ActorContext(Protocol):
     """`self.ctx`: who the instance is, its storage, its time and its randomness."""
 
@@ -215,3 +275,16 @@ class ActorContext(Protocol):
         In the constructor it runs as soon as that has returned, and the instance takes its first
         turn when it is done; it has 30 s of emulated time. Elsewhere it runs inside the turn.
         """
+
+    def count(self) -> int:
+        """How many WebSockets of this instance are open."""
+
+    def broadcast(self, data: Message) -> int:
+        """Send a message to every open WebSocket of this instance at once; to how many.
+
+        Raises:
+            TypeError: for anything but `str` and bytes.
+        """
+
+    def sockets(self) -> Sequence[WebSocket]:
+        """The open WebSockets of this instance, oldest first."""

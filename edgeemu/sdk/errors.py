@@ -49,6 +49,10 @@ class ActorAlarmTimeoutError(ActorError):
     """The alarm handler took longer than its limit; edgeemu's own."""
 
 
+class ActorSocketTimeoutError(ActorError):
+    """A handler of a WebSocket took longer than its limit; edgeemu's own."""
+
+
 class ActorOutputGateError(ActorError):
     """A write failed after the method returned, or a transaction threw."""
 
@@ -98,6 +102,7 @@ _CLASSES_BY_NAME: dict[str, type[ActorError]] = {
         ActorMethodTimeoutError,
         ActorFetchTimeoutError,
         ActorAlarmTimeoutError,
+        ActorSocketTimeoutError,
         ActorOutputGateError,
         BlockConcurrencyTimeoutError,
         ActorCrashedError,

@@ -188,7 +188,8 @@ class Response(_Message):
         headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
     ) -> None:
         if not 200 <= status <= 599:
-            raise ValueError(f"a status is from 200 to 599, not {status}")
+            hint = "; return the response of an upgrade as it is" if status == 101 else ""
+            raise ValueError(f"a status is from 200 to 599, not {status}{hint}")
         self.status = status
         self.headers = Headers(headers)
         self._body = _body_bytes(body)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json as json_module
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from edgeemu.testing.handles import CAUSE, ActorHandle, AlarmHandle, ClockHandle
 from edgeemu.testing.kv import KvHandle
 from edgeemu.testing.results import FetchedResponse, Journal, PendingAlarm
 from edgeemu.testing.settings import ALLOW_ALARM_LEFT, AlarmLeft, FixtureSettings
+from edgeemu.testing.sockets import SocketHandle
 from edgeemu.testing.strictness import Complaint, Witness
 from edgeemu.units import format_instant
 
@@ -144,6 +145,34 @@ class EdgeemuFixture:
             lambda: self.emulator.fetch(request, function=function, cause=CAUSE), present=True
         )
         return FetchedResponse(answer.status, answer.headers, answer.body)
+
+    def connect(
+        self,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        protocols: Sequence[str] = (),
+        function: str | None = None,
+    ) -> SocketHandle:
+        """Open a WebSocket through the function in front.
+
+        Args:
+            path: with a query, if there is one; a full URL will do too.
+            headers: by name.
+            protocols: the subprotocols that are offered, in order.
+            function: which one, where there are several; None for the primary one.
+
+        Raises:
+            EdgeemuError: `E_SOCKET_REFUSED` when the function in front answers with something else,
+                `E_FROZEN_WAIT` if it waits for time to pass.
+        """
+        request = _plain_request("GET", path, headers, None, None)
+        connect = self.emulator.connect
+        client = self.run(
+            lambda: connect(request, function=function, protocols=protocols, cause=CAUSE),
+            present=True,
+        )
+        return SocketHandle(self, client)
 
     def fail(
         self, actor: str, *, times: int = 1, error: str | None = None, how: str = "throw"

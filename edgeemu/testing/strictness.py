@@ -1,9 +1,9 @@
 """Strictness: what happened in the emulator that the test should have known about.
 
-A test fails at its end for an error that nobody got: of an alarm's delivery, of the function in
-front, of a call that was started and whose result was never read; and for an alarm that was given
-up. Nothing is held against a test that it did itself: errors that it planned with `fail`, or that
-reached it as an exception.
+A test fails at its end for an error that nobody got: of an alarm's delivery, of a WebSocket, of
+the function in front, of a call that was started and whose result was never read; and for an alarm
+that was given up. Nothing is held against a test that it did itself: errors that it planned with
+`fail`, or that reached it as an exception.
 
 An error of a call from one actor to another goes to the caller. If the caller fails with it, that
 is what is reported; if the caller catches it, it is handled.
@@ -24,7 +24,7 @@ JOURNAL_LINES_SHOWN = 15
 """Entries of the journal that stand below a test that failed."""
 
 _COMPLAINTS_SHOWN = 5
-_JUDGED_KINDS = (Kind.ALARM, Kind.FRONT)
+_JUDGED_KINDS = (Kind.ALARM, Kind.SOCKET, Kind.FRONT)
 _IN_PLACE = (FaultHow.THROW.value, FaultHow.TIMEOUT.value)
 _BAD_OUTCOMES = (Outcome.FAILED.value, Outcome.TIMED_OUT.value)
 
@@ -85,6 +85,8 @@ class Witness:
         if error["name"] == "AssertionError":  # Raised in the test itself, as soon as it failed.
             return
         who = f"the alarm of {entry.instance}" if entry.instance else entry.data["method"]
+        if entry.kind is Kind.SOCKET:
+            who = f"{entry.data['method']} of a WebSocket of {entry.instance}"
         where = f" ({error['where']})" if error.get("where") else ""
         at = format_instant(entry.now_ms)
         text = f"{who} failed at {at}: {error['name']}: {error['message']}{where}"

@@ -20,6 +20,7 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "status": {},
     "call": {"actor": "A/x", "method": "touch"},
     "fetch": {"path": "/"},
+    "connect": {"path": "/ws"},
     "evict": {},
     "log": {},
     "reload": {},
@@ -115,7 +116,7 @@ def test_every_operation_has_one_line_of_words_and_strict_parameters() -> None:
 def test_only_what_runs_or_moves_something_says_so() -> None:
     moving = {name for name in OPERATIONS if OPERATIONS[name].moves_with(MINIMAL[name])}
     moves = {f"clock.{name}" for name in ("advance", "set", "next", "idle")}
-    assert moving == {"call", "fetch", "alarms.fire", *moves}
+    assert moving == {"call", "fetch", "connect", "alarms.fire", *moves}
     fail = OPERATIONS["alarms.fail"]
     assert fail.moves_with({"now": True})
     assert not fail.moves_with({"now": 1})

@@ -11,7 +11,9 @@ from typing import Any
 from edgeemu.codec import from_json, to_json
 from edgeemu.config import Config
 from edgeemu.core.rows import FaultHow
+from edgeemu.core.sockets import ABNORMAL
 from edgeemu.emulator import Emulator
+from edgeemu.emulator.sockets import SocketClient
 from edgeemu.engines.port import PlainRequest
 from edgeemu.errors import EdgeemuError
 from edgeemu.sdk.errors import ActorError
@@ -59,6 +61,7 @@ class Run:
         self._variant = variant
         self._folder = folder
         self._started: dict[str, asyncio.Future[Any]] = {}
+        self._clients: dict[str, SocketClient] = {}
         self._emulator: Emulator
 
     async def play(self) -> list[dict[str, Any]]:
@@ -242,3 +245,37 @@ class Run:
         instance = None if actor is None else inst(actor)
         found = self._emulator.journal(instance=instance)
         return sum(entry["kind"] == kind for entry in found)
+
+    # --- WebSockets ------------------------------------------------------------------------
+
+    async def _do_connect(self, label: str, path: str, protocols: list[str]) -> None:
+        headers = (("host", "localhost"), ("x-kept", "yes"))
+        request = PlainRequest("GET", f"http://localhost{path}", headers, b"")
+        self._clients[label] = await self._emulator.connect(request, protocols=protocols)
+        await self._emulator.run_present()
+
+    async def _do_says(self, label: str, data: list[Any]) -> None:
+        for message in data:
+            plain = from_json(message)
+            assert isinstance(plain, str | bytes)
+            self._clients[label].send(plain)
+        await self._emulator.run_present()
+
+    async def _do_hangs_up(self, label: str, code: int | None, reason: str) -> None:
+        client = self._clients[label]
+        if code == ABNORMAL:
+            client.drop()
+        else:
+            client.close(code, reason)
+        await self._emulator.run_present()
+
+    async def _do_receives(self, label: str) -> list[Any]:
+        received = self._clients[label].received
+        found = [to_json(data) for data in received]
+        received.clear()
+        return found
+
+    async def _do_closed(self, label: str) -> list[Any] | None:
+        await self._emulator.settle()
+        found = self._clients[label].closed
+        return None if found is None else list(found)

@@ -6,7 +6,7 @@ with the codec's tags. Durations are milliseconds or text such as `60s`; instant
 after the start.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -194,3 +194,34 @@ def restart(at_ms: int) -> Step:
 def journal(kind: str, count: int, actor: str | None = None) -> Step:
     """How many entries of a kind the journal has."""
     return Step("journal", {"kind": kind, "actor": actor}, count)
+
+
+# --- WebSockets --------------------------------------------------------------------------------
+
+
+def connect(
+    label: str, path: str, *, protocols: Sequence[str] = (), fails: str | None = None
+) -> Step:
+    """Open a WebSocket through the function in front."""
+    params = {"label": label, "path": path, "protocols": list(protocols)}
+    return Step("connect", params, fails=fails)
+
+
+def says(label: str, *data: Any) -> Step:
+    """A client sends messages, one after the other at once; bytes carry a tag."""
+    return Step("says", {"label": label, "data": list(data)})
+
+
+def hangs_up(label: str, code: int | None = 1000, reason: str = "") -> Step:
+    """A client closes its WebSocket; without a word for 1006."""
+    return Step("hangs_up", {"label": label, "code": code, "reason": reason})
+
+
+def receives(label: str, *expected: Any) -> Step:
+    """What has arrived at a client since it was last asked."""
+    return Step("receives", {"label": label}, list(expected))
+
+
+def closed(label: str, code: int | None, reason: str = "") -> Step:
+    """How a WebSocket was closed, seen from its client; None while it is open."""
+    return Step("closed", {"label": label}, None if code is None else [code, reason])

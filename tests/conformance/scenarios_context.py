@@ -40,7 +40,7 @@ _ELSEWHERE = [
 ]
 """What contexts of other platforms have, and this one does not."""
 
-_CONTEXT = ["id", "storage", "blockConcurrencyWhile", "setAlarm"]
+_CONTEXT = ["id", "storage", "blockConcurrencyWhile", "setAlarm", "count", "broadcast", "sockets"]
 _STORAGE = ["get", "put", "delete", "list", "deleteAll", "setAlarm", "getAlarm", "deleteAlarm"]
 _STORAGE += ["sql", "transactionSync"]
 _ELSEWHERE_STORED = ["sync", "getCurrentBookmark", "kv"]

@@ -14,7 +14,7 @@ import pytest
 from edgeemu import limits
 from edgeemu.core.profile import TELNYX
 from edgeemu.sdk import errors
-from edgeemu.sdk.context import ActorContext, ActorStorage, SqlCursor, SqlStorage
+from edgeemu.sdk.context import ActorContext, ActorStorage, SqlCursor, SqlStorage, WebSocket
 from tests.docs.consoles import Consoles
 
 PAGE = (Path(__file__).parents[2] / "docs/actors.md").read_text("utf-8")
@@ -61,7 +61,7 @@ def test_check_finds_nothing_in_the_project_of_the_page(project: Path) -> None:
     assert "no advice" in shown, shown
 
 
-@pytest.mark.parametrize("owner", [ActorContext, ActorStorage, SqlStorage, SqlCursor])
+@pytest.mark.parametrize("owner", [ActorContext, ActorStorage, SqlStorage, SqlCursor, WebSocket])
 def test_page_names_everything_that_an_actor_holds(owner: type) -> None:
     for name in vars(owner):
         if not name.startswith("_"):
@@ -94,6 +94,11 @@ def test_page_names_the_bounds_of_the_code() -> None:
         f"| the actor's `fetch` | {TELNYX.fetch_timeout_ms // second} s |",
         f"`block_concurrency_while` | {TELNYX.init_timeout_ms // second} s |",
         f"| `alarm` | {TELNYX.alarm_timeout_ms // second} s |",
+        f"| each handler of a WebSocket | {TELNYX.sockets.timeout_ms // second} s |",
+        f"| life of a WebSocket | {TELNYX.sockets.lifetime_ms // (60 * second)} minutes",
+        f"wait for their turn | {TELNYX.sockets.frame_bytes_max // 2**20} MiB;"
+        f" {TELNYX.sockets.events_max}, or {TELNYX.sockets.waiting_bytes_max // 2**20} MiB",
+        f"has not read | {limits.SOCKET_UNSENT_BYTES_MAX // 2**20} MiB |",
         f"| the function in front | {TELNYX.front_timeout_ms // second} s |",
         f"| {limits.WATCHDOG_MS_DEFAULT:,} ms, then `ActorHangError` |",
         f"| {limits.BLOCKING_STEP_MS} ms | |",

@@ -464,3 +464,49 @@ def test_further_function_answers_by_its_name(edgeemu: EdgeemuFixture):
     with pytest.raises(EdgeemuError) as caught:
         edgeemu.fetch("GET", "/", function="none")
     assert caught.value.code is Code.FUNCTION_UNKNOWN
+
+
+# --- WebSockets --------------------------------------------------------------------------------
+
+
+def test_socket_of_a_test(edgeemu: EdgeemuFixture):
+    ada = edgeemu.connect("/room", headers={"x-name": "ada"}, protocols=["chat"])
+    bob = edgeemu.connect("/room")
+    assert ada.protocol == "chat"
+    assert (ada.receive(), bob.receive()) == (["ada"], ["stranger"])
+    ada.send("hello")
+    bob.send(b"\x00")
+    assert ada.receive() == bob.receive() == ["hello", b"\x00"]
+    assert ada.receive() == []
+    bob.close(4000, "enough")
+    assert (bob.closed_code, bob.closed_reason) == (4000, "enough")
+    ada.drop()
+    assert ada.closed_code == 1006
+    assert edgeemu.actor("Box/room").storage["left"] == 1006
+    assert [entry["code"] for entry in edgeemu.journal.of("socket_closed")] == [4000, 1006]
+
+
+@pytest.mark.edgeemu(allow=["ActorSocketTimeoutError"])
+def test_socket_waits_for_time_like_everything_else(edgeemu: EdgeemuFixture):
+    ada = edgeemu.connect("/room")
+    ada.send("later")
+    assert (ada.receive(), ada.closed_code) == (["stranger"], None)
+    edgeemu.clock.advance("30s")
+    assert ada.closed_code == 1011  # The budget of a handler is 30 s.
+
+
+def test_message_on_a_closed_socket_is_an_error(edgeemu: EdgeemuFixture):
+    ada = edgeemu.connect("/room")
+    edgeemu.evict("Box/room")
+    with pytest.raises(EdgeemuError) as caught:
+        ada.send("anybody?")
+    assert caught.value.code is Code.SOCKET_CLOSED
+    assert caught.value.why == "it was closed with 1001 actor going away"
+
+
+def test_refused_socket_is_an_error_with_the_answer(edgeemu: EdgeemuFixture):
+    assert edgeemu.fetch("GET", "/room").status == 426
+    with pytest.raises(EdgeemuError) as caught:
+        edgeemu.connect("/elsewhere")
+    assert caught.value.code is Code.SOCKET_REFUSED
+    assert "HTTP 201" in caught.value.what

@@ -260,6 +260,23 @@ def test_it(edgeemu):
     )
 
 
+def test_error_of_a_socket_fails_the_test_at_its_end(project):
+    result = project.run("""
+def test_it(edgeemu):
+    socket = edgeemu.connect("/room")
+    socket.send("boom")
+    assert socket.closed_code == 1011
+""")
+    failed(
+        result,
+        "why: message of a WebSocket of Box/room failed at 2030-01-01T00:00:00Z: "
+        "ValueError: no such words (src/main.py:*)",
+        'fix: mend the actor, or expect it: @pytest.mark.edgeemu(allow=[[]"ValueError"[]])',
+        passed=1,
+        errors=1,
+    )
+
+
 @pytest.mark.parametrize(
     ("allow", "said"),
     [

@@ -53,6 +53,8 @@ def as_lines(entries: Iterable[Mapping[str, Any]], start_ms: int) -> list[str]:
             data.pop("attempts_max", None)  # A rule of the profile, which each retry tells.
         if entry["kind"] == "warning":
             data = {key: data[key] for key in ("code", "where")}  # The words name the language.
+        if "socket" in data:
+            data["socket"] = number(data["socket"])
         words += [_pair(key, value, start_ms) for key, value in sorted(data.items())]
         lines.append(" ".join(words))
     return lines

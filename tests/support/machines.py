@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from edgeemu.core.events import (
     AlarmDue,
+    CloseSocket,
     CommitTurn,
     DropInstance,
     Effect,
@@ -74,6 +75,8 @@ def tell(effect: Effect) -> str:
             return f"refuse {effect.turn.kind.value} {effect.turn.instance}: {effect.reason}"
         case DropInstance():
             return f"drop {effect.instance}: {effect.reason}"
+        case CloseSocket():
+            return f"close socket {effect.socket}: {effect.code} {effect.reason}".rstrip()
         case Record():
             return f"record {effect.entry.kind.value}"
         case Warn():

@@ -26,6 +26,9 @@ class A(StatefulActor):
         await asyncio.sleep(ms / 1_000)
         return "rested"
 
+    async def web_socket(self, ws, request):
+        ws.on("message", ws.send)
+
     async def shout(self):
         print("an actor's own words")
 
@@ -33,6 +36,8 @@ class A(StatefulActor):
 async def fetch(request, env):
     if request.path == "/boom":
         raise ValueError("boom")
+    if request.path == "/ws":
+        return await env.A.id_from_name("x").fetch(request)
     if request.path == "/nap":
         return Response(await env.A.id_from_name("front").nap(60_000))
     if request.path == "/status":

@@ -11,17 +11,19 @@ from functools import partial
 from typing import Any, NoReturn
 
 from edgeemu.codec import decode, encode
-from edgeemu.engines.port import PlainRequest, PlainResponse
+from edgeemu.engines.port import PlainRequest, PlainResponse, Upgrade
 from edgeemu.engines.python.awaitables import NOTHING, Done, FailedRead, RemoteValue
 from edgeemu.engines.python.dispatch import missing_attribute
 from edgeemu.engines.python.keys import KeyCalls, failed_write
 from edgeemu.engines.python.reading import note_discarded
 from edgeemu.engines.python.scope import caller_place, current, current_scope
+from edgeemu.engines.python.sockets import ActorSocket, SocketTable, plain_message
 from edgeemu.engines.python.sql import SqlCalls
 from edgeemu.engines.python.transaction import Transaction, begin
 from edgeemu.ids import InstanceId
 from edgeemu.limits import NAME_CHARS_MAX
 from edgeemu.rng import Random
+from edgeemu.sdk.context import Message
 from edgeemu.sdk.errors import ActorError, ActorPrivateMethodError
 from edgeemu.sdk.http import Request, Response
 from edgeemu.units import INSTANT_MS_MAX, format_instant, instant_from_datetime
@@ -119,9 +121,10 @@ class ActorContext:
     Emulates: `ActorContext`. Source: spec/telnyx-actors.md section 5.
     """
 
-    def __init__(self, instance: InstanceId, storage: ActorStorage) -> None:
+    def __init__(self, instance: InstanceId, storage: ActorStorage, sockets: SocketTable) -> None:
         self._instance = instance
         self._storage = storage
+        self._sockets = sockets
 
     @property
     def id(self) -> str:
@@ -158,9 +161,25 @@ class ActorContext:
             return NOTHING
         return function()
 
+    def count(self) -> int:
+        """How many WebSockets of this instance are open."""
+        return len(self.sockets())
+
+    def broadcast(self, data: Message) -> int:
+        """Send a message to every open WebSocket of this instance at once; to how many.
+
+        Raises:
+            TypeError: for anything but `str` and bytes.
+        """
+        plain, host = plain_message(data), current_scope().host
+        return sum(host.socket_send(socket.number, plain) for socket in self.sockets())
+
+    def sockets(self) -> list[ActorSocket]:
+        """The open WebSockets of this instance, oldest first (U19)."""
+        return self._sockets.open_of(current_scope().host)
+
     def __getattr__(self, name: str) -> NoReturn:
-        later = "count broadcast sockets"
-        raise AttributeError(missing_attribute("ctx", name, dir(type(self)), later))
+        raise AttributeError(missing_attribute("ctx", name, dir(type(self)), ""))
 
 
 def _alarm_instant_ms(when: object) -> int:
@@ -317,9 +336,22 @@ def plain_response(response: object) -> PlainResponse:
             f"fetch must return a Response, not {type(response).__name__}; "
             "for JSON return Response.json(value)"
         )
-    return PlainResponse(response.status, tuple(response.headers.lines()), response.body)
+    headers = tuple(response.headers.lines())
+    upgrade = response.upgrade if isinstance(response, UpgradeResponse) else None
+    return PlainResponse(response.status, headers, response.body, upgrade)
+
+
+class UpgradeResponse(Response):
+    """What a stub answers to a request for a WebSocket; it is returned to the client as it is."""
+
+    def __init__(self, upgrade: Upgrade, headers: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(headers=headers)
+        self.status = 101
+        self.upgrade = upgrade
 
 
 def rich_response(plain: PlainResponse) -> Response:
     """A response as actor code sees it."""
+    if plain.upgrade is not None:
+        return UpgradeResponse(plain.upgrade, plain.headers)
     return Response(plain.body, status=plain.status, headers=plain.headers)

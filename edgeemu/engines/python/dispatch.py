@@ -14,6 +14,7 @@ from edgeemu.sdk.errors import ActorMethodError, ActorPrivateMethodError, ActorU
 _BY_THE_PLATFORM = {
     "alarm": "the platform calls alarm when it is due: use `edgeemu alarms fire`",
     "fetch": "fetch is called with a request, as stub.fetch(request)",
+    "web_socket": "web_socket is called for a request that asks for an upgrade",
 }
 
 
@@ -94,6 +95,11 @@ def _misfit(function: Callable[..., Any], args: Sequence[Any]) -> str:
         takes = "no `self`"
     given = "1 argument was" if len(args) == 1 else f"{len(args)} arguments were"
     return f"{name}{where} takes {takes}, and {given} given"
+
+
+async def settled(value: Any) -> Any:
+    """The value of a method that may or may not be `async`."""
+    return await value if inspect.isawaitable(value) else value
 
 
 def has_alarm_handler(target: Any) -> bool:

@@ -1,6 +1,5 @@
 """The Python engine: makes objects, runs their methods as tasks, and tells how each ended."""
 
-import inspect
 import os
 import re
 from asyncio import Future, Task
@@ -25,6 +24,7 @@ from edgeemu.engines.python.dispatch import (
     invoke,
     likely_handler,
     missing_handler_text,
+    settled,
 )
 from edgeemu.engines.python.environ import ScopedEnviron, Shown
 from edgeemu.engines.python.failures import failure_of, hang_error, place_in
@@ -32,6 +32,7 @@ from edgeemu.engines.python.loop import EmulatorLoop, Steps, World
 from edgeemu.engines.python.project import LoadedProject, OwnedClass, Project
 from edgeemu.engines.python.reading import begins_at, lost_field
 from edgeemu.engines.python.scope import Scope, caller_place, is_project_file, relative_file
+from edgeemu.engines.python.sockets import SocketTable
 from edgeemu.engines.python.transaction import settle_transactions
 from edgeemu.engines.python.watchdog import HangInterrupt
 from edgeemu.ids import InstanceId
@@ -79,6 +80,7 @@ class PythonEngine:
         self._dispatch = Dispatch(profile)
         self._objects: dict[InstanceId, Any] = {}
         self._scopes: dict[int, Scope] = {}
+        self._sockets = SocketTable(project.root)
         self._storage = ActorStorage(profile, project.root)
 
     # --- code ------------------------------------------------------------------------------
@@ -184,6 +186,7 @@ class PythonEngine:
     def drop(self, instance: InstanceId) -> None:
         """Forget the object of an instance, and stop the work that its turns left behind."""
         self._objects.pop(instance, None)
+        self._sockets.forget(instance)
         for turn_id, scope in list(self._scopes.items()):
             # A stopped one is over its budget: its code must not go on into the next object.
             over = scope.stopped or scope.main is None or scope.main.done()
@@ -270,10 +273,14 @@ class PythonEngine:
             if not has_alarm_handler(target):
                 where = begins_at(target, likely_handler(target) or "", self._project.root)
                 host.warn("W_ALARM_NO_HANDLER", missing_handler_text(target), where)
-            await _settled(invoke(scope, target.alarm, [AlarmInfo(work.retry_count)]))
+            await settled(invoke(scope, target.alarm, [AlarmInfo(work.retry_count)]))
+        elif work.kind is TurnKind.SOCKET:
+            request = None if work.request is None else rich_request(work.request)
+            no_handler = self._profile.sockets.no_handler
+            await self._sockets.run(scope, target, work, request, no_handler)
         elif work.kind is TurnKind.FETCH and work.request is not None:
             response = invoke(scope, target.fetch, [rich_request(work.request)])
-            answer = plain_response(await _settled(response))
+            answer = plain_response(await settled(response))
         else:
             answer = await self._call(scope, target, work)
         await settle_transactions(scope)
@@ -285,7 +292,7 @@ class PythonEngine:
             method = self._dispatch.method(target, work.method)
         except ActorError as error:
             raise scope.refuse(error) from None
-        result = await _settled(invoke(scope, method, decode_args(work.args)))
+        result = await settled(invoke(scope, method, decode_args(work.args)))
         try:
             return encode(result, top_undefined=True)
         except CodecError as error:
@@ -299,7 +306,7 @@ class PythonEngine:
         scope.in_constructor = True
         try:
             owned = self._owned(instance)
-            args = [ActorContext(instance, self._storage), Env(owned.env)]
+            args = [ActorContext(instance, self._storage, self._sockets), Env(owned.env)]
             return invoke(scope, owned.made, args)
         finally:
             scope.in_constructor = False
@@ -323,7 +330,7 @@ class PythonEngine:
         if front is None or front.fetch is None or work.request is None:
             return plain_response(_NOT_FOUND)
         result = front.fetch(rich_request(work.request), Env(front.env))
-        return plain_response(await _settled(result))
+        return plain_response(await settled(result))
 
     # --- how it ended ----------------------------------------------------------------------
 
@@ -383,11 +390,6 @@ def _check_writes(scope: Scope) -> None:
     problem = scope.host.sql_problem()
     if problem is not None:
         raise scope.refuse(ActorOutputGateError(f"the SQL of the turn is not kept: {problem}"))
-
-
-async def _settled(value: Any) -> Any:
-    """The value of a method that may or may not be `async`."""
-    return await value if inspect.isawaitable(value) else value
 
 
 def decode_args(data: bytes) -> list[Any]:

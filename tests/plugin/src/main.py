@@ -9,6 +9,21 @@ from edgeemu import ActorError, Request, Response, StatefulActor
 
 
 class Box(StatefulActor):
+    async def web_socket(self, ws, request):
+        @ws.on("message")
+        async def said(data, is_binary):
+            if data == "boom":
+                raise ValueError("no such words")
+            if data == "later":
+                await asyncio.sleep(60)
+            self.ctx.broadcast(data)
+
+        @ws.on("close")
+        async def left(code):
+            await self.ctx.storage.put("left", code)
+
+        ws.send(request.headers.get("x-name", "stranger"))
+
     async def put(self, key, value):
         await self.ctx.storage.put(key, value)
 
@@ -70,6 +85,10 @@ class Box(StatefulActor):
 
 
 async def fetch(request: Request, env):
+    if request.path == "/room":
+        if request.headers.get("upgrade") != "websocket":
+            return Response("a WebSocket, please", status=426)
+        return await env.BOX.id_from_name("room").fetch(request)
     if request.path == "/raise":
         raise ValueError("the front broke")
     if request.path == "/check":

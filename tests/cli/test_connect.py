@@ -1,0 +1,127 @@
+"""`edgeemu connect`: one conversation on a WebSocket, the same with a server and without one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, Server
+
+ROOM = """
+
+async def web_socket(self, ws, request):
+    @ws.on("message")
+    async def said(data):
+        if data == "boom":
+            raise ValueError("no such words")
+        if data == "bye":
+            ws.close(4001, "as you like")
+        else:
+            await self.ctx.storage.put("said", data)
+            ws.send(data)
+
+    ws.send(f"{ws.protocol or 'hello'}, {request.headers.get('x-name')}")
+    ws.send(b"\\x00\\xff")
+
+
+Session.web_socket = web_socket
+before = fetch
+
+
+async def fetch(request, env):
+    if request.headers.get("upgrade") != "websocket" or request.path == "/closed":
+        return await before(request, env)
+    return await env.SESSION.id_from_name("room").fetch(request)
+"""
+
+
+@pytest.fixture(params=["local", "server"])
+def world(request: pytest.FixtureRequest, project: Path) -> Iterator[str]:
+    """With a running server, and without."""
+    main = project / "src/main.py"
+    main.write_text(main.read_text() + ROOM)
+    if request.param == "local":
+        yield "local"
+        return
+    server = Server(project)
+    yield "server"
+    server.stop()
+
+
+SHOWN = {
+    "connect /room": """\
+exit 0
+--- stdout
+hello, None
+{"$bytes": "AP8="}
+--- stderr
+the socket was still open, and is closed now
+""",
+    "connect room --protocol chat -H x-name:ada --send one --send two": """\
+exit 0
+--- stdout
+chat, ada
+{"$bytes": "AP8="}
+one
+two
+--- stderr
+the socket was still open, and is closed now
+""",
+    "connect /room --send bye --send lost": """\
+exit 0
+--- stdout
+hello, None
+{"$bytes": "AP8="}
+--- stderr
+closed 4001  as you like
+""",
+    "connect /room --send boom": """\
+exit 0
+--- stdout
+hello, None
+{"$bytes": "AP8="}
+--- stderr
+failed: Session/room: ValueError: no such words at src/main.py:LINE; see `edgeemu log --actor \
+Session/room`
+closed 1011
+""",
+    "connect /closed": """\
+exit 1
+--- stderr
+error[E_SOCKET_REFUSED]: `http://127.0.0.1:PORT/closed` opened no WebSocket: HTTP 404
+why: the function in front answered: {"method": "GET", "path": "/closed", "tag": null, "body": ""}
+fix: let the function in front return, for a request with `Upgrade: websocket`, what \
+`stub.fetch(request)` gives it, as it is
+""",
+}
+
+
+FILTERS = [(r"main\.py:\d+", "main.py:LINE"), (r"127\.0\.0\.1:0", "127.0.0.1:PORT")]
+
+
+@pytest.mark.slow
+def test_conversations_in_words(world: str, run: Run) -> None:
+    for command, shown in SHOWN.items():
+        ended = run(*command.split())
+        assert ended.shown(*FILTERS) == shown, command
+
+
+@pytest.mark.slow
+def test_conversation_as_json_and_in_the_log(world: str, run: Run) -> None:
+    found = json.loads(run("connect", "/room", "--send", "bye", "--json").out)
+    assert found == {
+        "protocol": "",
+        "received": ["hello, None", {"$bytes": "AP8="}],
+        "closed": {"code": 4001, "reason": "as you like"},
+    }
+    log = run("log", "--actor", "room").out
+    lines = [line.partition("Session/room")[2].strip() for line in log.splitlines()]
+    assert [line.partition("  ")[0] for line in lines] == [
+        "socket 2 opened",
+        "init",
+        "socket open",
+        "socket 2 closed by the actor: 4001 as you like, after 0s",
+        "socket message",
+        "socket close",
+    ]
