@@ -246,6 +246,19 @@ def test_actor_finds_no_environment_and_is_told(
     with_functions(tmp_path, body)
 
 
+def test_whole_environment_of_an_actor_is_what_it_set_itself(tmp_path: Path) -> None:
+    """U4."""
+
+    async def body(emulator: Emulator) -> None:
+        own = {"SET_HERE": "1"}
+        given = await emulator.call(inst("Account/x"), "environment")
+        assert given == [own, own, f"environ({own!r})", 1, False, []]
+        assert "SET_HERE" not in os.environ
+        assert "PATH" in os.environ
+
+    with_functions(tmp_path, body)
+
+
 def test_environment_is_as_before_when_all_is_closed(tmp_path: Path) -> None:
     before = os.environ
 

@@ -283,3 +283,19 @@ def test_following_begins_with_the_last_entries(start: Start, run: Run, project:
             finally:
                 follower.kill()  # It follows for ever, and the block waits for its end.
     server.stop()
+
+
+def test_banner_names_functions_and_what_is_only_local(project: Path, start: Start) -> None:
+    (project / "edgeemu.toml").write_text(
+        f'{CONFIG}[storage.kv.CACHE]\n[functions.billing]\nconfig = "billing"\n'
+    )
+    (project / "billing").mkdir()
+    (project / "billing/edgeemu.toml").write_text('main = "main.py"\n')
+    (project / "billing/main.py").write_text("")
+    server = start()
+    assert server.stop() == 0
+    lines = server.said.splitlines()
+    url = next(line for line in lines if line.startswith("  url"))
+    port = url.rpartition(":")[2]
+    assert f"          http://billing.localhost:{port}  function billing" in lines
+    assert "note: KV namespaces are local: docs/bindings.md says what they lack" in lines

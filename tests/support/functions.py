@@ -89,6 +89,12 @@ class Account(StatefulActor):
     async def variable(self, name):
         return os.environ.get(name)
 
+    async def environment(self):
+        os.environ["SET_HERE"] = "1"
+        found = [dict(os.environ), os.environ.copy(), repr(os.environ), len(os.environ)]
+        del os.environ["SET_HERE"]
+        return [*found, "PATH" in os.environ, list(os.environ)]
+
     async def boom(self):
         raise ValueError("boom")
 

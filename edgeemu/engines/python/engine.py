@@ -74,7 +74,6 @@ class PythonEngine:
         self._steps = Steps(world, watchdog_ms, project.root)
         loop.attach(world, self._steps, project.root)
         self._environ = ScopedEnviron(os.environ, project.root)
-        self._environ.install()
         self._loaded: LoadedProject | None = None
         self._code: LoadedProject | None = None
         self._dispatch = Dispatch(profile)
@@ -87,6 +86,7 @@ class PythonEngine:
 
     def load(self) -> None:
         """Load the project's source beside what runs."""
+        self._environ.install()
         with self._steps.importing():
             self._loaded = self._project.load(self._environ)
 

@@ -59,6 +59,9 @@ class ScopedEnviron(os._Environ[str]):
 
     def install(self) -> None:
         """Be `os.environ` from now on."""
+        if os.environ is self:
+            return
+        self._real = os.environ
         os.environ = self  # noqa: B003 - it shares the data, and so nothing is lost
 
     def remove(self) -> None:
@@ -114,6 +117,9 @@ class ScopedEnviron(os._Environ[str]):
 
     def __len__(self) -> int:
         return len(list(iter(self)))
+
+    def __repr__(self) -> str:
+        return f"environ({dict(self)!r})"
 
     def _shown(self) -> Shown | None:
         scope = current.get()
