@@ -134,6 +134,8 @@ def read_params(
         return msgspec.convert(params, schema, strict=strict)
     except msgspec.ValidationError as error:
         raise _invalid(name, schema, params, str(error)) from None
+    except UnicodeEncodeError:
+        raise _invalid(name, schema, params, "a name in it has half a character") from None
 
 
 def _invalid(
