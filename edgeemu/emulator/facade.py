@@ -470,6 +470,7 @@ class Emulator:
             self.config = config
             self._declared = frozenset(config.types)
             self._mover.poke()
+            self._outside.services.body_bytes_max = config.limits.body_bytes
             self._shell.machine.reconfigure(
                 lateness_ms=config.clock.alarm_lateness_ms,
                 idle_eviction_ms=config.dev.idle_eviction_ms,

@@ -65,7 +65,7 @@ class Services:
         self._record = record
         self._now_ms = now_ms
         self._wait_ms = wait_ms
-        self._body_bytes_max = body_bytes_max
+        self.body_bytes_max = body_bytes_max
         self._answered: dict[Service, int] = {}
         self._client: Future[httpx.AsyncClient] | None = None
         self._running: set[asyncio.Task[None]] = set()
@@ -167,7 +167,7 @@ class Services:
         return PlainResponse(response.status_code, fields, body)
 
     async def _read(self, response: httpx.Response) -> bytes:
-        limit, body = self._body_bytes_max, bytearray()
+        limit, body = self.body_bytes_max, bytearray()
         async for part in response.aiter_bytes():
             body += part
             if len(body) > limit:

@@ -146,6 +146,10 @@ def test_answer_that_is_too_long_is_an_error(tmp_path: Path) -> None:
         bank.answer = b"HTTP/1.1 200 OK\r\ncontent-length: 101\r\n\r\n" + b"x" * 101
         name, text = await emulator.call(inst("A/x"), "caught", ["/"])
         assert (name, "more than 100 bytes" in text) == ("ConnectionError", True)
+        source = emulator.config.source
+        source.write_text(source.read_text().replace("body_bytes = 100", "body_bytes = 101"))
+        emulator.reload(["edgeemu.toml"], load_config(emulator.config.root))
+        assert await emulator.call(inst("A/x"), "caught", ["/"]) is None
 
     with_bank(tmp_path, body, "[limits]\nbody_bytes = 100\n")
 

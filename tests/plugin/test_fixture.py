@@ -510,3 +510,15 @@ def test_refused_socket_is_an_error_with_the_answer(edgeemu: EdgeemuFixture):
         edgeemu.connect("/elsewhere")
     assert caught.value.code is Code.SOCKET_REFUSED
     assert "HTTP 201" in caught.value.what
+
+
+@pytest.mark.edgeemu(
+    config={
+        "services.MAIL.respond": [{"status": 503}, {"json": {"sent": True}}],
+        "secrets.KEY": "test",
+    }
+)
+def test_marker_says_what_the_outside_answers(edgeemu: EdgeemuFixture, box):
+    assert [box.mail(), box.mail(), box.mail()] == [503, 200, 200]
+    assert [entry["status"] for entry in edgeemu.journal.of("service")] == [503, 200, 200]
+    assert box.secret("KEY") == "test"

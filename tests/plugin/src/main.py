@@ -33,6 +33,12 @@ class Box(StatefulActor):
     async def echo(self, *values):
         return list(values)
 
+    async def mail(self):
+        return (await self.env.MAIL.fetch("/")).status
+
+    async def secret(self, handle):
+        return await self.env.SECRETS.get(handle)
+
     async def arm(self, delay_ms, how="work"):
         await self.ctx.storage.put("how", how)
         await self.ctx.set_alarm(self.ctx.now_ms() + delay_ms)
