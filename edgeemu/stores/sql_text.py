@@ -35,6 +35,7 @@ _CONTROL = frozenset({"BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEAS
 _ROLLS_BACK = frozenset({"OR", "CONFLICT", "RAISE"})
 """Words before a ROLLBACK that would end the transaction of the whole turn."""
 
+_BEFORE_NAMES = (["REFERENCES"], ["TO"])
 _WITHOUT_ROWS = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER"})
 _CATALOGUES = frozenset({"sqlite_master", "sqlite_schema"})
 
@@ -118,6 +119,8 @@ class _Reader:
             text = _checked_name(text)
         elif kind == "string" and RESERVED_PREFIX in text.lower():
             self.cacheable = False
+            if self.words[-1:] in _BEFORE_NAMES:  # Of these names SQLite asks nobody.
+                _checked_name(text)
         first = not self.words
         after = self.words[-2:] if self.words and self.words[-1] == "(" else self.words[-1:]
         if (first and upper in _CONTROL) or (
@@ -164,7 +167,7 @@ class _Reader:
 
 def _checked_name(text: str) -> str:
     """An identifier as SQLite is to see it: the catalogue shows nothing of edgeemu's own."""
-    name = text.strip('"`[]').lower()
+    name = text.strip("\"'`[]").lower()
     if name.startswith(RESERVED_PREFIX):
         raise SqlError(f"names that begin with {RESERVED_PREFIX} are edgeemu's own: {name}")
     return CATALOGUE if name in _CATALOGUES else text

@@ -317,6 +317,10 @@ def test_pragmas_that_harm_nothing_work(database: Database) -> None:
         " INSERT INTO t VALUES (1)",
         "CREATE VIEW x AS SELECT * FROM '_edgeemu_keys'; SELECT * FROM x",
         "CREATE INDEX x ON '_edgeemu_keys' (value)",
+        "CREATE TRIGGER x AFTER INSERT ON '_edgeemu_keys' BEGIN SELECT 1; END",
+        "CREATE TABLE x (a REFERENCES '_edgeemu_keys' (value))",
+        "CREATE TEMP TABLE '_edgeemu_keys' (a)",
+        "CREATE TEMP TABLE x (a); ALTER TABLE x RENAME TO '_edgeemu_keys'",
         "DROP VIEW _edgeemu_catalogue",
     ],
 )
