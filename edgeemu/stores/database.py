@@ -19,11 +19,19 @@ from edgeemu.limits import (
     SQL_PARAMETERS_MAX,
     SQL_PROGRESS_STEPS,
     SQL_ROWS_MAX,
+    SQL_SCRIPT_CACHED_CHARS_MAX,
+    SQL_SCRIPTS_CACHED_MAX,
     SQL_VALUE_BYTES_MAX,
 )
 from edgeemu.rng import Random
 from edgeemu.sdk.errors import SqlError, SqlParameterTooLargeError, SqlTransactionControlError
-from edgeemu.stores.sql_text import CATALOGUE, RESERVED_PREFIX, Statement, read_script
+from edgeemu.stores.sql_text import (
+    CATALOGUE,
+    RESERVED_PREFIX,
+    Script,
+    Statement,
+    read_script,
+)
 
 _SURELY_FITS_CHARS = SQL_VALUE_BYTES_MAX // 4
 """Characters that have no more than the permitted bytes, whatever they are."""
@@ -82,6 +90,8 @@ class Database:
     ) -> None:
         self.connection = connection
         self._cursor = connection.cursor()
+        self._scripts: dict[str, Script] = {}
+        """What was read before: looking here first saves a tenth of a short insert."""
         self._guarded = False
         self._refused: SqlError | None = None
         self._random: Callable[[], Random] | None = None
@@ -128,9 +138,10 @@ class Database:
                 continue
             bindings = tuple(map(_bindable, bindings))
             break
-        if type(query) is not str:
-            raise TypeError(f"a query is a str, not {type(query).__name__}")
-        script = read_script(query)
+        try:
+            script = self._scripts[query]
+        except (KeyError, TypeError):
+            script = self._read(query)
         self._guarded = True
         try:
             for statement in script.before:
@@ -144,6 +155,16 @@ class Database:
         if bindings:
             raise SqlError(f"there is no statement for the {len(bindings)} bindings")
         return _NO_ROWS
+
+    def _read(self, query: str) -> Script:
+        if type(query) is not str:
+            raise TypeError(f"a query is a str, not {type(query).__name__}")
+        script = read_script(query)
+        if len(query) <= SQL_SCRIPT_CACHED_CHARS_MAX:
+            if len(self._scripts) >= SQL_SCRIPTS_CACHED_MAX:
+                self._scripts.clear()  # Rare, and each is read again in microseconds.
+            self._scripts[query] = script
+        return script
 
     def _run(self, statement: Statement, bindings: Sequence[Any]) -> SqlRows:
         cursor = self._cursor
