@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.conformance.scenario import (
+    NOTHING,
     TELNYX_T0_MS,
     Scenario,
     advance,
@@ -203,12 +204,12 @@ SCENARIOS = [
         start("busy", "A/x", "busy", 20, False),
         advance("19999ms", deliveries=0),
         advance("1ms", deliveries=1),
-        ended("busy", gives=None),
+        ended("busy", gives=NOTHING),
         keys("A/x", {"runs": [_run(20_000)]}),
         call("A/y", "arm", 5_000),
         start("clears", "A/y", "busy", 20, True),
         advance("30s", deliveries=0),
-        ended("clears", gives=None),
+        ended("clears", gives=NOTHING),
         keys("A/y", {}),
         journal("alarm_stale", 1, "A/y"),
     ),

@@ -1,6 +1,6 @@
 """Bindings as actors and functions see them: KV namespaces, rate limits and services."""
 
-from tests.conformance.scenario import Scenario, advance, call, fetch, keys, restart
+from tests.conformance.scenario import NOTHING, Scenario, advance, call, fetch, keys, restart
 
 _KV = '[storage.kv.CACHE]\nid = "one"\n'
 _LIMIT = '[[ratelimits]]\nname = "per-user"\nlimit = 2\nperiod = 60\n'
@@ -18,7 +18,7 @@ SCENARIOS = [
         "KV keeps text as it is; JSON is parsed on request; a missing key is null",
         "section 12, section 2.2, section 2.3",
         call("A/x", "kv", "get", "k", gives=None),
-        call("A/x", "kv", "put", "k", '{"n": 1}', gives=None),
+        call("A/x", "kv", "put", "k", '{"n": 1}', gives=NOTHING),
         call("A/x", "kv", "get", "k", gives='{"n": 1}'),
         call("A/y", "get_json", "k", gives={"n": 1}),
         fetch("/kv", status=200, body='{"n": 1}'),
@@ -26,8 +26,8 @@ SCENARIOS = [
         call("A/x", "get_json", "empty", gives=None),
         call("A/x", "kv", "put", "bad", "{"),
         call("A/x", "get_json", "bad", fails="ActorMethodError"),
-        call("A/x", "kv", "delete", "k", gives=None),
-        call("A/x", "kv", "delete", "k", gives=None),
+        call("A/x", "kv", "delete", "k", gives=NOTHING),
+        call("A/x", "kv", "delete", "k", gives=NOTHING),
         call("A/x", "kv", "get", "k", gives=None),
         fetch("/kv", status=200, body="nothing"),
     ),

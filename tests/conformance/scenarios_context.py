@@ -42,7 +42,7 @@ _ELSEWHERE = [
 
 _CONTEXT = ["id", "storage", "blockConcurrencyWhile", "setAlarm", "count", "broadcast", "sockets"]
 _STORAGE = ["get", "put", "delete", "list", "deleteAll", "setAlarm", "getAlarm", "deleteAlarm"]
-_STORAGE += ["sql", "transactionSync"]
+_STORAGE += ["transaction", "sql", "transactionSync"]
 _ELSEWHERE_STORED = ["sync", "getCurrentBookmark", "kv"]
 
 _UNKNOWN = [

@@ -1,6 +1,7 @@
 """Cases C01 to C20: turns, the gate, dispatch, budgets and cycles."""
 
 from tests.conformance.scenario import (
+    NOTHING,
     Scenario,
     advance,
     alarm,
@@ -122,7 +123,7 @@ SCENARIOS = [
         "C15",
         "a method that is called on self is no turn",
         "section 3.1",
-        call("A/x", "outer", gives=None),
+        call("A/x", "outer", gives=NOTHING),
         keys("A/x", {"k": 1}),
         journal("call", 1),
     ),
@@ -215,7 +216,7 @@ SCENARIOS = [
         call("A/x", "alarm", fails="ActorUnknownMethodError"),
         call("A/x", "fetch", fails="ActorUnknownMethodError"),
         call("A/x", "ctx", fails="ActorUnknownMethodError"),
-        call("A/x", "none", gives=None),
+        call("A/x", "none", gives=NOTHING),
         alarm("A/x", None),
     ),
 ]
