@@ -6,6 +6,7 @@ waits is bounded; and a socket that has ended gets no more than the turn that te
 Source: spec/telnyx-actors.md section 11.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from edgeemu.core.events import (
@@ -280,8 +281,12 @@ class SocketRules:
 
     def _withdraw(self, instance: Instance, number: int, out: Effects) -> bool:
         """Take the waiting turns of a socket out of the queue; whether its first was one."""
-        gone = [turn for turn in instance.queue if turn.socket and turn.socket.socket == number]
-        for turn in gone:
-            instance.queue.remove(turn)
+        unseen = False
+        waiting, instance.queue = instance.queue, deque()
+        for turn in waiting:
+            if turn.socket is None or turn.socket.socket != number:
+                instance.queue.append(turn)
+                continue
+            unseen = unseen or turn.socket.part is SocketPart.OPEN
             out.append(Refuse(turn, "its socket is closed"))
-        return any(turn.socket and turn.socket.part is SocketPart.OPEN for turn in gone)
+        return unseen

@@ -103,6 +103,53 @@ DATABASE: tuple[Difference, ...] = (
 )
 """What follows from how SQL is kept."""
 
+SOCKETS: tuple[Difference, ...] = (
+    Difference(
+        "A client is connected when the function in front has returned, before `web_socket` runs",
+        "not published",
+        "a class without one closes a socket that is open, with 1011",
+    ),
+    Difference(
+        "What waits for its turn is dropped when the platform closes, and delivered when the "
+        "client does",
+        "not published",
+        "a client that hangs up has said what it sent",
+    ),
+    Difference(
+        "The `close` listener gets the code that the client sees, after 1009 and 1011 too; an "
+        "instance that leaves the memory gets none",
+        "not published",
+        "both sides tell the same story",
+    ),
+    Difference(
+        "A listener that is registered after `web_socket` has returned is an error",
+        "it may miss events",
+        "it fails loudly",
+    ),
+    Difference(
+        "A message that is sent on a closed socket draws a warning",
+        "it goes nowhere in silence",
+        "you want to know",
+    ),
+    Difference(
+        f"A client that leaves {limits.SOCKET_UNSENT_BYTES_MAX // 2**20} MiB unread is severed",
+        "no cap",
+        "it would take the memory",
+    ),
+    Difference(
+        "The five minutes of a socket are emulated; `clock idle` and `clock next` move to their "
+        "end",
+        "about five minutes, real",
+        "a test should not wait for them",
+    ),
+    Difference(
+        "With `--evict-always` an instance stays while it has an open socket",
+        "it stays in memory",
+        "an eviction would close the socket",
+    ),
+)
+"""What follows from WebSockets between an emulated actor and a real client."""
+
 TIME: tuple[Difference, ...] = (
     Difference(
         f"An alarm is delivered `alarm_lateness_ms` late, {limits.LATENESS_MS_DEFAULT} by default",

@@ -216,6 +216,7 @@ def test_client_that_leaves_before_its_handler_runs_is_still_heard(tmp_path: Pat
         turns = [entry for entry in emulator.journal() if entry["kind"] == "socket"]
         assert [entry["method"] for entry in turns] == ["open", "message", "close"]
         assert {entry["outcome"] for entry in turns} == {"succeeded"}
+        assert not emulator.sockets._links, "a socket is left over"
 
     play(tmp_path, source, body)
 
