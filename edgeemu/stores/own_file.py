@@ -251,6 +251,7 @@ class OwnFolder:
             finally:
                 if not made:
                     close_quietly(connection)
+                    self._delete(path)
 
     def discard(self, file: OwnFile) -> None:
         """Close and delete a file that holds nothing yet."""
