@@ -5,14 +5,13 @@ tells of or with a later one, and a turn that stands alone shares its batch with
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from edgeemu.core.journal import Entry
 from edgeemu.stores.port import StoredTurn
 
 
-@dataclass(frozen=True, slots=True)
-class EndedTurn:
+class EndedTurn(NamedTuple):
     """A turn that waits to be kept.
 
     Attributes:
@@ -26,8 +25,7 @@ class EndedTurn:
     entries_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """What becomes one batch: turns, and the entries that go with them."""
 
     turns: Sequence[EndedTurn]

@@ -8,7 +8,7 @@ another instance, is left as it was found.
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,8 +175,16 @@ class OwnFile:
         elif self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
-    def close(self) -> None:
-        """Let go of the file; what an open transaction wrote is undone."""
+    def close(self, *, keep_log: bool = False) -> None:
+        """Let go of the file; what an open transaction wrote is undone.
+
+        Args:
+            keep_log: leave the log beside the file, as a death would: copying it into the file
+                waits for the disk.
+        """
+        if keep_log:
+            with suppress(apsw.Error):
+                self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         close_quietly(self.connection)
 
 
@@ -255,7 +263,7 @@ class OwnFolder:
 
     def discard(self, file: OwnFile) -> None:
         """Close and delete a file that holds nothing yet."""
-        file.close()
+        file.close(keep_log=True)
         with _explaining(file.path, self._state_folder):
             self._delete(file.path)
 

@@ -226,7 +226,7 @@ class OwnFiles:
             self._db.execute("COMMIT")
         except BaseException:
             self._undo_state()
-            file.close()
+            file.close(keep_log=True)
             if not self._db.execute(_IS_OWN, (row_id,)).get:
                 self._folder.discard(file)
             raise
@@ -290,11 +290,11 @@ class OwnFiles:
         idle = [each for each, found in self._open.items() if not found.busy]
         for each in idle[:too_many]:
             if each != row_id and (self._ahead is None or each != self._ahead[0]):
-                self._close(each)
+                self._close(each, keep_log=True)
 
-    def _close(self, row_id: int) -> None:
+    def _close(self, row_id: int, *, keep_log: bool) -> None:
         file = self._open.pop(row_id)
-        file.close()
+        file.close(keep_log=keep_log)
         if file.marked:
             self._closed.append(row_id)
 
@@ -314,7 +314,7 @@ class OwnFiles:
         with suppress(EdgeemuError, apsw.Error):
             self.settle()
         for row_id in list(self._open):
-            self._close(row_id)
+            self._close(row_id, keep_log=False)
         if self._closed and self._ahead is None:
             with suppress(apsw.Error), self._transaction():
                 self._db.executemany(_MARK, [(0, row_id) for row_id in self._closed])

@@ -281,7 +281,8 @@ class SqliteStore:
                 `E_STATE_DAMAGED`; nothing is applied then.
             ValueError: for a turn among others that stands alone.
         """
-        alone = [turn for turn in batch.turns if self.stands_alone(turn)]
+        any_own, stands_alone = self._own.any, self.stands_alone
+        alone = [turn for turn in batch.turns if turn.sql or (any_own and stands_alone(turn))]
         if alone and len(batch.turns) > 1:
             raise ValueError(f"a turn of {alone[0].instance} is applied together with others")
         self._own.settle()
