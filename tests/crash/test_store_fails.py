@@ -71,28 +71,39 @@ CALL_REFUSALS = [(word, error) for word, error in REFUSALS if word != "REPLACE I
 
 
 @pytest.mark.parametrize(("word", "error"), CALL_REFUSALS)
-def test_call_on_a_full_disk(tmp_path, monkeypatch, word, error):
+@pytest.mark.parametrize("address", ["Ledger/one", "Till/one"])
+def test_call_on_a_full_disk(tmp_path, monkeypatch, word, error, address):
+    """A till writes SQL too, so it has a file of its own that may be the one to refuse."""
+    ledger = inst(address)
+    if ledger.type == "Till":
+        word = word.replace("INTO keys", "INTO _edgeemu_keys")
+
     async def body(emulator, disk):
-        await emulator.call(LEDGER, "add", [1])
-        before = (emulator.storage.list(LEDGER), emulator.alarms.list())
+        await emulator.call(ledger, "add", [1])
+        before = (emulator.storage.list(ledger), emulator.alarms.list())
         disk.fill(word, error)
         for _ in range(3):
             with pytest.raises(EdgeemuError):
-                await emulator.call(LEDGER, "add", [2])
+                await emulator.call(ledger, "add", [2])
         # Reading goes on, and shows that nothing was kept.
-        assert (emulator.storage.list(LEDGER), emulator.alarms.list()) == before
+        assert (emulator.storage.list(ledger), emulator.alarms.list()) == before
         disk.free()
-        assert await emulator.call(LEDGER, "add", [4]) == 4
-        assert emulator.storage.get(LEDGER, "sum") == 5
+        assert await emulator.call(ledger, "add", [4]) == 4
+        assert emulator.storage.get(ledger, "sum") == 5
         assert await emulator.call(OTHER, "add", [8]) == 8
 
     _run(tmp_path, monkeypatch, body)
 
 
 @pytest.mark.parametrize(("word", "error"), REFUSALS)
-def test_advance_on_a_full_disk(tmp_path, monkeypatch, word, error):
+@pytest.mark.parametrize("address", ["Ledger/one", "Till/one"])
+def test_advance_on_a_full_disk(tmp_path, monkeypatch, word, error, address):
+    ledger = inst(address)
+    if ledger.type == "Till":
+        word = word.replace("INTO keys", "INTO _edgeemu_keys")
+
     async def body(emulator, disk):
-        await emulator.call(LEDGER, "add", [1])
+        await emulator.call(ledger, "add", [1])
         await emulator.call(FLAKY, "arm")
         disk.fill(word, error)
         with pytest.raises(EdgeemuError) as raised:
@@ -100,11 +111,38 @@ def test_advance_on_a_full_disk(tmp_path, monkeypatch, word, error):
         assert raised.value.code.text == "E_STATE_UNWRITABLE"
         disk.free()
         listed = {alarm["actor"]: alarm["attempt"] for alarm in emulator.alarms.list()}
-        assert listed["Ledger/one"] == 0, "an attempt that could not be kept was counted"
+        assert listed[address] == 0, "an attempt that could not be kept was counted"
         moved = await emulator.clock.advance(4 * EVERY_MS)
         assert moved["succeeded"] >= 3
-        assert emulator.storage.get(LEDGER, "delivered") >= 3
-        assert await emulator.call(LEDGER, "add", [2]) == 2
+        assert emulator.storage.get(ledger, "delivered") >= 3
+        assert await emulator.call(ledger, "add", [2]) == 2
+
+    _run(tmp_path, monkeypatch, body)
+
+
+@pytest.mark.parametrize("refused_count", [1, 2])
+def test_a_move_on_a_full_disk(tmp_path, monkeypatch, refused_count):
+    """The first or the second of the two commits of a move fails."""
+    left = 0
+
+    def refuse(sql):
+        nonlocal left
+        left -= sql == "COMMIT"
+        return apsw.FullError("no space") if sql == "COMMIT" and left == 0 else None
+
+    async def body(emulator, disk):
+        nonlocal left
+        till = inst("Till/one")
+        await emulator.call(till, "open")
+        before = (emulator.storage.list(till), emulator.alarms.list())
+        disk.refuses, left = refuse, 1 + refused_count  # One commit makes the file.
+        with pytest.raises(EdgeemuError):
+            await emulator.call(till, "add", [1])
+        assert left == 0
+        assert (emulator.storage.list(till), emulator.alarms.list()) == before
+        assert not list((tmp_path / ".edgeemu" / "sql" / "Till").iterdir())
+        assert await emulator.call(till, "add", [2]) == 2
+        assert (await emulator.clock.advance(EVERY_MS))["succeeded"] == 1
 
     _run(tmp_path, monkeypatch, body)
 
