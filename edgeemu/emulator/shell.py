@@ -184,6 +184,7 @@ class Shell:
                 self.sockets.shut(effect.socket, effect.code, effect.reason)
 
     def _refuse(self, effect: Refuse) -> None:
+        self.sockets.refused(effect.turn)
         pending, cause = self._pending.get(effect.turn.id), self._load_error
         if pending is not None and cause is not None and cause.what == effect.reason:
             pending.error = cause

@@ -163,6 +163,13 @@ class Sockets:
         upgrade = link.upgrade
         return Work(turn.kind, socket=event, request=upgrade.request, protocol=upgrade.protocol)
 
+    def refused(self, turn: Turn) -> None:
+        """A turn does not take place: forget a socket that had no handler yet, nor a client."""
+        if turn.socket is not None and turn.socket.part is SocketPart.OPEN:
+            link = self._links.get(turn.socket.socket)
+            if link is not None and link.gone:
+                del self._links[turn.socket.socket]
+
     def shut(self, number: int, code: int, reason: str) -> None:
         """Close a socket towards its client; what the client says then is of no interest."""
         link = self._links.pop(number, None)

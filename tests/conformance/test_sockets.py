@@ -221,6 +221,20 @@ def test_client_that_leaves_before_its_handler_runs_is_still_heard(tmp_path: Pat
     play(tmp_path, source, body)
 
 
+def test_client_that_leaves_before_a_handler_that_never_runs_leaves_nothing(tmp_path: Path) -> None:
+    source = LISTENERS + "    async def nap(self):\n        await asyncio.sleep(1)\n"
+
+    async def body(emulator: Emulator) -> None:
+        emulator.start_call(inst("A/x"), "nap")
+        await settle(emulator)
+        (await emulator.connect(ask())).close()
+        assert emulator.sockets._links
+        await emulator.wind_down()
+        assert not emulator.sockets._links
+
+    play(tmp_path, source, body)
+
+
 def test_upgrade_that_nobody_asked_for_is_426(tmp_path: Path) -> None:
     source = """
 async def fetch(request, env):
