@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from edgeemu.api.state import url_host
 from edgeemu.codec import to_json
 from edgeemu.emulator import Emulator, PlainRequest, PlainResponse
-from edgeemu.errors import EdgeemuError
+from edgeemu.errors import Code, EdgeemuError
 
 NO_BODY_STATUSES = frozenset({204, 205, 304})
 """Statuses of responses that have no body (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5)."""
@@ -144,8 +144,17 @@ async def converse(
         The `protocol`, what was `received`, and how the other side `closed` it, or None.
 
     Raises:
-        EdgeemuError: `E_SOCKET_REFUSED`, `E_FROZEN_WAIT`, `E_IO_WAIT`.
+        EdgeemuError: `E_SOCKET_REFUSED`, `E_FROZEN_WAIT`, `E_IO_WAIT`; `E_REQUEST_INVALID` for a
+            message that is no text.
     """
+    for text in messages:
+        if any("\ud800" <= char <= "\udfff" for char in text):
+            raise EdgeemuError(
+                Code.REQUEST_INVALID,
+                what=f"`{text[:40]!a}` cannot be sent as a message",
+                why="half of a surrogate pair is no text",
+                fix="send whole characters",
+            )
     if function is None and emulator.config.functions:
         function = function_of_host(request.url)
     client = await emulator.connect(request, function=function, protocols=protocols, cause=cause)

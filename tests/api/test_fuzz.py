@@ -49,10 +49,22 @@ class A(StatefulActor):
         await asyncio.sleep(60)
     async def rows(self):
         self.ctx.storage.sql.exec("CREATE TABLE IF NOT EXISTS t(x); INSERT INTO t VALUES (1)")
+    async def web_socket(self, ws, request):
+        @ws.on("message")
+        async def said(data):
+            if data == "nap":
+                await asyncio.sleep(60)
+            if data == "boom":
+                raise ValueError(data)
+            if data == "bye":
+                ws.close(4000, "bye")
+            self.ctx.broadcast(data)
     def _private(self): ...
 async def fetch(request, env):
     if request.path == "/boom":
         raise ValueError("boom")
+    if request.path == "/ws":
+        return await env.A.id_from_name("x").fetch(request)
     return Response(await request.bytes(), headers={"x-was": request.url})
 """
 TOML = """
@@ -147,10 +159,14 @@ RIGHT: dict[str, st.SearchStrategy[Any]] = {
     "now": st.booleans(),
     "oldest_first": st.booleans(),
     "params": st.lists(values, max_size=2),
-    "path": st.sampled_from(["/", "/boom", "//", "http://[::1", "http://x/y?z", "\0", "?", "x y"]),
+    "path": st.sampled_from(
+        ["/", "/boom", "/ws", "/ws", "//", "http://[::1", "http://x/y?z", "\0", "?", "x y"]
+    ),
     "prefix": texts,
+    "protocols": st.lists(st.sampled_from(["chat", "a, b", "", HALF]), max_size=2),
     "query": queries,
     "rate": numbers,
+    "send": st.lists(st.sampled_from(["boom", "nap", "bye"]) | texts, max_size=4),
     "since_ms": instants | st.none(),
     "since_seq": st.integers(0, 2**53),
     "times": numbers,
