@@ -101,8 +101,9 @@ def plain(line: Line) -> str:
 
 def is_styled(stream: TextIO) -> bool:
     """Whether output to a stream may have colour."""
-    dumb = os.environ.get("TERM") == "dumb" or bool(os.environ.get("NO_COLOR"))
-    return not dumb and stream.isatty()
+    if not stream.isatty():  # First, for a live log asks with each line.
+        return False
+    return os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
 
 
 def _pieces(line: Line) -> list[tuple[str, str]]:
