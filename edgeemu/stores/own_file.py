@@ -43,6 +43,9 @@ CACHE_KIB = 512
 WAL_PAGES = 1_000
 """Pages in the write-ahead log of one file at which a commit copies it into the file: 2 MB."""
 
+PAGES_MAX = 2**32 - 2
+"""Pages of a file at most: what SQLite can count."""
+
 KEYS = KeyTable("_edgeemu_keys", None)
 """The keys of the instance, in its own file."""
 
@@ -110,18 +113,32 @@ class OwnFile:
         """Whether the state file says that this one may be ahead of it."""
         self._state_folder = state_folder
         self._database: Database | None = None
+        self._pages_max = PAGES_MAX
+        """How large the user's SQL may make the file."""
+        self._bounded = False
 
     @property
     def database(self) -> Database:
         """The user's SQL; made when it is first asked for, since keys alone do without."""
         if self._database is None:
             self._database = Database(self.connection)
+            self._pages_max = int(self.connection.pragma("max_page_count"))
         return self._database
 
     @property
     def busy(self) -> bool:
         """Whether a turn has a transaction open."""
         return self._database is not None and self._database.in_transaction
+
+    def begin(self) -> Database:
+        """The user's SQL, with the transaction of a turn open."""
+        database = self.database
+        if not database.in_transaction:
+            if not self._bounded:
+                self.connection.pragma("max_page_count", self._pages_max)
+                self._bounded = True
+            database.begin()
+        return database
 
     @contextmanager
     def explaining(self) -> Iterator[None]:
@@ -154,6 +171,9 @@ class OwnFile:
             self.connection.execute("BEGIN IMMEDIATE")
         elif problem := self.database.problem():
             raise problems.unwritable(self.path, problem, self._state_folder)
+        if self._bounded:  # A full database still has to take what became of the turn.
+            self.connection.pragma("max_page_count", PAGES_MAX)
+            self._bounded = False
         cleared: list[tuple[()]] = [()] if turn.cleared else []
         for sql, bindings in KEYS.writes([((), turn.puts)], cleared):
             self.connection.executemany(sql, bindings)

@@ -132,8 +132,7 @@ class OwnFiles:
         """The file of an instance at home there, with the transaction of a turn open."""
         file = self.open(row_id, instance)
         with file.explaining():
-            if not file.busy:
-                file.database.begin()
+            file.begin()
         return file
 
     def moving(self, instance: InstanceId) -> OwnFile | None:
@@ -153,7 +152,7 @@ class OwnFiles:
         file = self._folder.make(instance, keys)
         self._moving[instance] = file
         with file.explaining():
-            file.database.begin()
+            file.begin()
         return file
 
     def rollback(self, row_id: int | None, instance: InstanceId) -> None:

@@ -23,7 +23,8 @@ from edgeemu.core.overlay import KeyRange
 from edgeemu.core.rows import Alarm, InstanceRow
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
-from edgeemu.stores import own_files, sqlite_file
+from edgeemu.sdk.errors import SqlError
+from edgeemu.stores import own_file, own_files, sqlite_file
 from edgeemu.stores.own_file import path_of
 from edgeemu.stores.port import Batch, StoredTurn
 from edgeemu.stores.sqlite import SqliteStore
@@ -234,7 +235,7 @@ def test_an_own_file_is_ahead_until_the_state_can_be_written(tmp_path):
 
 @pytest.mark.parametrize("which", ["own", "state"])
 @pytest.mark.parametrize("number", [2, 3, 4])
-def test_a_disk_that_is_really_full(tmp_path, which, number):
+def test_a_disk_that_is_really_full(tmp_path, which, number, monkeypatch):
     store = SqliteStore(tmp_path)
     for before in range(1, number):
         play(store, before)
@@ -244,19 +245,39 @@ def test_a_disk_that_is_really_full(tmp_path, which, number):
         store.sql(ALICE).exec("CREATE TABLE IF NOT EXISTS more (x)")
     file = next(iter([*store._own._moving.values(), *store._own._open.values()]))
     connection = file.connection if which == "own" else store._db
-    pages_before = connection.pragma("max_page_count")
-    connection.pragma("max_page_count", connection.pragma("page_count"))
+    pages = connection.pragma("page_count")
+    monkeypatch.setattr(own_file, "PAGES_MAX", pages if which == "own" else own_file.PAGES_MAX)
+    connection.pragma("max_page_count", pages)
     entries = [Entry(Kind.CALL, number, ALICE, data={"text": "x" * 50_000})]
     with pytest.raises(EdgeemuError) as caught:
         store.apply(Batch([StoredTurn(ALICE, row(number), big, sql=sql)], entries))
     assert caught.value.code is Code.STATE_UNWRITABLE
     assert (str(file.path) in caught.value.what) == (which == "own")
     if not (which == "own" and number == MOVING):  # That file is gone.
-        connection.pragma("max_page_count", pages_before)
+        connection.pragma("max_page_count", 1_000_000)
+    monkeypatch.undo()
     assert number_of(store) == number - 1
     for after in range(number, LAST + 1):
         play(store, after)
     assert number_of(store) == LAST
+    store.close()
+
+
+def test_a_full_database_still_takes_keys_and_what_became_of_the_turn(tmp_path):
+    store = SqliteStore(tmp_path)
+    for number in (1, 2, 3):
+        play(store, number)
+    (file,) = store._own._open.values()
+    file._pages_max = file.connection.pragma("page_count") + 4
+    with pytest.raises(SqlError, match="full"):
+        store.sql(ALICE).exec("INSERT INTO numbers VALUES (?)", [b"0" * 100_000])
+    store.rollback_sql(ALICE)
+    big = {"big": b"0" * 100_000}
+    store.apply(Batch([StoredTurn(ALICE, row(4), big)]))
+    assert store.read(ALICE, "big") == big["big"]
+    with pytest.raises(SqlError, match="full"):
+        store.sql(ALICE).exec("INSERT INTO numbers VALUES (?)", [b"0" * 100_000])
+    store.rollback_sql(ALICE)
     store.close()
 
 
