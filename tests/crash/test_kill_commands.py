@@ -1,65 +1,22 @@
 """Whole commands that are killed: `edgeemu dev` under load, and commands without a server."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from edgeemu.api.client import RemoteTarget
-from edgeemu.api.state import ServerInfo, read_server_info
 from edgeemu.clock import pause_thread_ms, wait_thread_event_ms
 from edgeemu.errors import EdgeemuError
 from edgeemu.rng import Random, stream
-from tests.crash.conftest import REPO, ROUNDS, SEED
+from tests.crash.conftest import ROUNDS, SEED
 from tests.crash.driver import LEDGERS, Numbers
 from tests.crash.story import EVERY_MS, Answered, check_state, write_story
+from tests.support.commands import WAIT_MS, started_command, wait_server
 
 SERVER_ROUNDS = max(1, ROUNDS // 8)
 COMMAND_ROUNDS = max(1, ROUNDS // 10)
-WAIT_MS = 20_000
-"""Real milliseconds that anything may take before the test fails."""
-
-_NOT_A_BUG = {**os.environ, "PYTHONPATH": str(REPO)}
-
-
-@contextmanager
-def _started(root: Path, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A command of its own process, which is dead in the end."""
-    with (root / "output.txt").open("ab") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "edgeemu", *arguments],
-            cwd=root,
-            env=_NOT_A_BUG,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
-
-
-def _wait_server(root: Path, process: "subprocess.Popen[bytes]") -> ServerInfo:
-    for _ in range(WAIT_MS // 5):
-        info = read_server_info(root / ".edgeemu")
-        if info is not None and info.pid == process.pid:
-            target = RemoteTarget(info)
-            answers = target.answers()
-            target.close()
-            if answers:
-                return info
-        assert process.poll() is None, (root / "output.txt").read_text()
-        pause_thread_ms(5)
-    raise AssertionError("the server did not come up")
 
 
 class Round:
@@ -116,8 +73,8 @@ def test_server_killed_under_load(tmp_path):
     random = stream(SEED, "crash", "server")
     for number in range(1, SERVER_ROUNDS + 1):
         life = Round(answered, random.randrange(1, 80))
-        with _started(tmp_path, "dev", "--port", "0") as process:
-            info = _wait_server(tmp_path, process)
+        with started_command(tmp_path, "dev", "--port", "0") as process:
+            info = wait_server(tmp_path, process)
             threads = []
             for side in range(3):
                 numbers = Numbers(number * 100_000 + side * 10_000)
@@ -147,14 +104,14 @@ def test_command_killed_in_the_middle(tmp_path):
     answered = Answered()
     random = stream(SEED, "crash", "commands")
     for number in range(1, LEDGERS + 1):
-        with _started(tmp_path, "call", f"Ledger/l{number}", "add", str(number)) as process:
+        with started_command(tmp_path, "call", f"Ledger/l{number}", "add", str(number)) as process:
             assert process.wait(WAIT_MS / 1_000) == 0, (tmp_path / "output.txt").read_text()
         answered.note(json.dumps({"op": "add", "actor": f"Ledger/l{number}", "number": number}))
     log = tmp_path / ".edgeemu" / "state.sqlite-wal"
     ended_by = []
     for number in range(1, COMMAND_ROUNDS + 1):
         grown_bytes = random.randrange(1, 1_500_000)
-        with _started(tmp_path, "clock", "advance", "3h") as process:
+        with started_command(tmp_path, "clock", "advance", "3h") as process:
             for _ in range(WAIT_MS):
                 if process.poll() is not None:
                     break
