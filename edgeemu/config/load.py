@@ -2,7 +2,7 @@
 
 import copy
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,18 @@ from edgeemu.config.files import (
     read_env_files,
     read_text,
 )
-from edgeemu.config.keys import ANY_NAME, LIST_TABLES, TABLES, join
+from edgeemu.config.keys import (
+    ANY_NAME,
+    KEYS_BY_PATH,
+    LIST_TABLES,
+    ONE_OR_MANY_TABLES,
+    SECRET_TABLE,
+    TABLES,
+    join,
+)
 from edgeemu.config.kinds import PROJECT_NAME, PROJECT_NAME_WORDS
 from edgeemu.config.model import Config
-from edgeemu.config.places import Places, ValuePath, find_lines, written
+from edgeemu.config.places import Places, ValuePath, find_lines, nearest, written
 from edgeemu.config.tables import read_document
 from edgeemu.errors import Code, EdgeemuError
 
@@ -63,7 +71,8 @@ def load_config(root: Path, *, overrides: Mapping[str, Any] | None = None) -> Co
     Args:
         root: the project's folder.
         overrides: values by key, such as `{"clock.mode": "frozen"}`, checked like the file's own;
-            a table of values stands for its keys. None as a value changes nothing.
+            a table of values stands for its keys, and an entry such as one service is replaced as a
+            whole. None as a value changes nothing.
 
     Raises:
         EdgeemuError: `E_CONFIG_MISSING`, `E_CONFIG_SYNTAX`, `E_CONFIG_UNKNOWN_KEY`,
@@ -103,7 +112,7 @@ def _load(
         manifest = telnyx.read_manifest(document, Places(shown, lines))
         env = {handle: env[name] for handle, name in manifest.secrets.items() if name in env}
         names_in_file = telnyx.NAMES_IN_FILE
-    document, overridden = _with_overrides(manifest.document, overrides)
+    document, overridden = _with_overrides(manifest.document, overrides, env)
     places = Places(shown, lines, overridden, names_in_file)
     values = read_document(document, places)
     warnings = manifest.warnings
@@ -209,9 +218,15 @@ def _no_project(what: str, why: str) -> EdgeemuError:
 
 
 def _with_overrides(
-    document: dict[str, Any], overrides: Mapping[str, Any]
+    document: dict[str, Any], overrides: Mapping[str, Any], env: Collection[str] = ()
 ) -> tuple[dict[str, Any], frozenset[ValuePath]]:
-    """The document with the overrides in it, and the paths that they gave."""
+    """The document with the overrides in it, and the paths that they gave.
+
+    Args:
+        document: what the file says.
+        overrides: values by key.
+        env: the secrets that env files give.
+    """
     document = copy.deepcopy(document)
     paths: set[ValuePath] = set()
     for dotted, given in overrides.items():
@@ -219,28 +234,60 @@ def _with_overrides(
             if value is None:
                 continue
             table = document
-            for name in names[:-1]:
+            for at, name in enumerate(names[:-1]):
+                _check_entry(names[: at + 1], (*table, *env) if names[0] == SECRET_TABLE else table)
                 inner = table.setdefault(name, {})
                 if not isinstance(inner, dict):
+                    whole = written(names[: at + 1])
                     raise EdgeemuError(
                         Code.CONFIG_UNKNOWN_KEY,
                         what=f"unknown key `{written(names)}` in an override",
-                        why=f"`{name}` is no table, so an override cannot reach into it",
-                        fix=f"override `{name}` as a whole",
+                        why=f"`{whole}` is no table, so an override cannot reach into it",
+                        fix=f"override `{whole}` as a whole",
                     )
                 table = inner
+            _check_entry(names, (*table, *env) if names[0] == SECRET_TABLE else table)
             table[names[-1]] = value
             paths.add(names)
     return document, frozenset(paths)
 
 
-def _leaves(names: tuple[str, ...], given: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The single keys that an override gives: a table stands for the keys in it."""
+def _check_entry(names: tuple[str, ...], known: Collection[str]) -> None:
+    """Refuse an override of an entry that is not there where one of nearly that name is.
+
+    A test may add an entry, such as a service. A name that is nearly one that is there was meant
+    to be that one: the entry that it would add stands in for nothing, and nobody would notice.
+    """
+    near = None if names[-1] in known else nearest(names[-1], known)
+    if near is None or not _table_of(names).endswith(ANY_NAME):
+        return
+    raise EdgeemuError(
+        Code.CONFIG_UNKNOWN_KEY,
+        what=f"unknown key `{written(names)}` in an override",
+        why=f"the configuration has `{written((*names[:-1], near))}`, and nothing of that name",
+        fix=f"write `{written((*names[:-1], near))}`; if you mean a further one, "
+        "declare it in the configuration",
+    )
+
+
+def _table_of(names: tuple[str, ...]) -> str:
+    """The path of a key or table as `KEYS_BY_PATH` and `TABLES` have it."""
     table = ""
     for name in names:
         inner = join(table, name)
-        table = inner if inner in TABLES else join(table, ANY_NAME)
-    if isinstance(given, Mapping) and table in TABLES and table not in LIST_TABLES:
+        table = inner if inner in TABLES or inner in KEYS_BY_PATH else join(table, ANY_NAME)
+    return table
+
+
+def _leaves(names: tuple[str, ...], given: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The single values that an override gives: a table of our own stands for the keys in it.
+
+    An entry that the user named, such as a service, is replaced as a whole: what it had before,
+    such as a list of answers, need not fit beside what is given.
+    """
+    table = _table_of(names)
+    merges = table in TABLES and table not in LIST_TABLES | ONE_OR_MANY_TABLES
+    if isinstance(given, Mapping) and merges and not table.endswith(ANY_NAME):
         for name, value in given.items():
             yield from _leaves((*names, str(name)), value)
     else:

@@ -485,6 +485,54 @@ def test_table_as_an_override_stands_for_its_keys(root: Path) -> None:
     assert (config.dev.port, config.dev.idle_eviction_ms, config.vars) == (2, 0, {"A": "x"})
 
 
+ANSWERS = (
+    MAIN + "[services.PAYMENTS]\nrespond = [{ status = 503 }, { json = { paid = true } }]\n"
+    "[services.POST]\nrespond = { body = 'sent' }\n"
+)
+
+
+def test_entry_as_an_override_is_replaced_as_a_whole(root: Path) -> None:
+    config = load(root, ANSWERS, **{"services.PAYMENTS.respond": {"status": 500}})
+    [answer] = config.services["PAYMENTS"].respond
+    assert (answer.status, answer.body) == (500, None)
+    assert [answer.body for answer in config.services["POST"].respond] == ["sent"]
+    config = load(root, ANSWERS, **{"services.POST": {"url": "http://127.0.0.1:9"}})
+    assert config.services["POST"].url == "http://127.0.0.1:9"
+    config = load(root, ANSWERS, **{"services.POST.url": "http://127.0.0.1:9"})
+    assert config.services["POST"].url == "http://127.0.0.1:9"
+    config = load(root, ANSWERS, services={"POST": {"respond": [{"status": 201}]}})
+    assert [answer.status for answer in config.services["POST"].respond] == [201]
+    assert len(config.services["PAYMENTS"].respond) == 2
+
+
+@pytest.mark.parametrize(
+    ("overrides", "text"),
+    [
+        ({"services.PAYMENT.respond": {"status": 500}}, "`services.PAYMENTS`, and nothing of"),
+        ({"services.Payments": {"url": "http://x"}}, "write `services.PAYMENTS`"),
+        ({"services": {"PAYMENT": {"url": "http://x"}}}, "write `services.PAYMENTS`"),
+        ({"vars.GREETNIG": "x"}, "write `vars.GREETING`"),
+        ({"secrets.COUPN": "x"}, "write `secrets.COUPON`"),
+        ({"services.POST": {"url": "http://x", "respond": {}}}, "`url` or `respond`, and not both"),
+        ({"services.PAYMENTS.respond.status": 500}, "override `services.PAYMENTS.respond` as a"),
+    ],
+)
+def test_override_of_an_entry_that_cannot_be_says_what_would_do(
+    root: Path, overrides: dict[str, Any], text: str
+) -> None:
+    (root / ".env").write_text("COUPON=x\n")
+    error = failure(root, ANSWERS + "[vars]\nGREETING = 'x'\n", **overrides)
+    assert text in str(error)
+
+
+def test_override_may_add_an_entry_of_another_name(root: Path) -> None:
+    (root / ".env").write_text("COUPON=x\nCOUPONS=y\n")
+    overrides = {"services.MAIL.respond": {"status": 202}, "vars.DEBUG": "1"}
+    config = load(root, ANSWERS, **overrides, **{"secrets.COUPONS": "z"})
+    assert sorted(config.services) == ["MAIL", "PAYMENTS", "POST"]
+    assert (config.vars, config.secrets["COUPONS"]) == ({"DEBUG": "1"}, "z")
+
+
 def test_overrides_work_with_the_manifest_too(root: Path) -> None:
     config = load(root, MAIN, "telnyx.toml", **{"clock.rate": 60, "vars.A": "x"})
     assert (config.clock.mode, config.vars) == (ClockMode.RATE, {"A": "x"})
