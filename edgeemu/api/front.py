@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 
 from edgeemu.api.state import url_host
 from edgeemu.codec import to_json
+from edgeemu.config.model import PORT_DEFAULT
 from edgeemu.emulator import Emulator, PlainRequest, PlainResponse
+from edgeemu.emulator.requests import request_from_outside
 from edgeemu.errors import Code, EdgeemuError
 
 NO_BODY_STATUSES = frozenset({204, 205, 304})
@@ -104,7 +106,13 @@ def function_of_host(url: str) -> str | None:
 
 
 def front_request(
-    emulator: Emulator, path: str, method: str, headers: Sequence[tuple[str, str]], body: bytes
+    emulator: Emulator,
+    path: str,
+    method: str,
+    headers: Sequence[tuple[str, str]],
+    body: bytes,
+    *,
+    port: int | None,
 ) -> PlainRequest:
     """A request that is the same with a server and without one: it goes to the configured address.
 
@@ -112,13 +120,14 @@ def front_request(
         emulator: whose configuration has the address.
         path: with its query; a full URL will do too.
         method, headers, body: of the request.
+        port: of the server that was asked, for the configured one may be 0; None without one.
+
+    Raises:
+        EdgeemuError: `E_REQUEST_INVALID` for what is neither a path nor a URL.
     """
-    host = f"{url_host(emulator.config.dev.host)}:{emulator.config.dev.port}"
-    url = path if "://" in path else f"http://{host}/{path.removeprefix('/')}"
-    fields = tuple((name.lower(), value) for name, value in headers)
-    if not any(name == "host" for name, _ in fields):
-        fields = (("host", host), *fields)
-    return PlainRequest(method.upper(), url, fields, body)
+    dev = emulator.config.dev
+    host = f"{url_host(dev.host)}:{port or dev.port or PORT_DEFAULT}"
+    return request_from_outside(method, path, headers, body, origin=f"http://{host}")
 
 
 async def converse(

@@ -24,6 +24,11 @@ def waiting_words(name: str, params: Mapping[str, Any], status: Mapping[str, Any
     turn = next((turn for turn in waiting if _is_of(turn, params)), next(iter(waiting), None))
     if turn is None or turn["outside"]:
         return None
+    if turn.get("cycle"):
+        return (
+            f"a call waits for itself: {turn['cycle']}, until its budget ends, and the clock is "
+            "frozen: move it from another terminal, such as `edgeemu clock next`"
+        )
     behind = "" if _is_of(turn, params) else "this is held up: "
     return (
         f"{behind}{_who(turn)} waits{_at(turn)} for time to pass, and the clock is frozen: "

@@ -228,7 +228,9 @@ async def _fetch(emulator: Emulator, params: schemas.Fetch, caller: Caller) -> d
             why=f"it is not base64: {error}",
             fix="encode the bytes of the body as base64",
         ) from None
-    request = front_request(emulator, params.path, params.method, params.headers, body)
+    request = front_request(
+        emulator, params.path, params.method, params.headers, body, port=caller.port
+    )
     failures: list[EdgeemuError] = []
     response = await answer_front(
         emulator,
@@ -250,7 +252,7 @@ async def _fetch(emulator: Emulator, params: schemas.Fetch, caller: Caller) -> d
 
 
 async def _connect(emulator: Emulator, params: schemas.Connect, caller: Caller) -> dict[str, Any]:
-    request = front_request(emulator, params.path, "GET", params.headers, b"")
+    request = front_request(emulator, params.path, "GET", params.headers, b"", port=caller.port)
     return await converse(
         emulator,
         request,

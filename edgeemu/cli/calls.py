@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from edgeemu.cli import complete, render
-from edgeemu.cli.commands import Run, command, group
+from edgeemu.cli.commands import Run, ValueCommand, command, group
 from edgeemu.cli.values import parse_value, read_source
 from edgeemu.cli.words import value_text
 from edgeemu.errors import Code, EdgeemuError, error_from_json
 
 app = group("Calls and requests.")
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 Actor = Annotated[
     str,
@@ -36,7 +39,30 @@ def read_args(run: Run, texts: Sequence[str]) -> list[Any]:
     return values
 
 
-@command(app, "call")
+class _CallCommand(ValueCommand):
+    """`call`, for whoever gives an argument of the method by its name."""
+
+    def unknown_option(
+        self, name: str, known: list[str], ctx: Any, args: list[str]
+    ) -> EdgeemuError:
+        """Say that arguments have no names, where the method stands in front of them."""
+        import shlex
+
+        before = args[: next(at for at, word in enumerate(args) if word.startswith(name))]
+        near = super().unknown_option(name, known, ctx, args)
+        if len(before) < 2 or near.fix.startswith("write"):
+            return near
+        values = [word.removeprefix(f"{name}=") for word in args if word != name]
+        return EdgeemuError(
+            Code.USAGE,
+            what=f"`{name}` is no argument of a method",
+            why="arguments are positional: they are given in the order of the parameters, as "
+            "between actors",
+            fix=f"write `edgeemu call {shlex.join(values)}`; put -- before a value that begins so",
+        )
+
+
+@command(app, "call", cls=_CallCommand)
 def call(
     run: Run,
     actor: Actor,
@@ -60,11 +86,28 @@ def call(
         render.text(value_text(result))
 
 
-@command(app, "fetch", raw_options=True)
+class _FetchCommand(TyperCommand):
+    """`fetch`, for whoever writes the method in front of the path, as the fixture has it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse two arguments of which the first is a method, then read them."""
+        method, path = [*args, "", ""][:2]
+        if method in _METHODS and path and not path.startswith("-"):
+            raise EdgeemuError(
+                Code.USAGE,
+                what=f"`{method}` stands where `fetch` takes the path",
+                why="it takes one PATH, and the method as the option -X",
+                fix=f"write `edgeemu fetch -X {method} {path}`",
+            )
+        return list(super().parse_args(ctx, args))
+
+
+@command(app, "fetch", raw_options=True, cls=_FetchCommand)
 def fetch(
     run: Run,
     path: Annotated[
-        str, typer.Argument(metavar="PATH", help="Path and query, such as /users?page=2.")
+        str,
+        typer.Argument(metavar="PATH", help="Path and query, such as /users?page=2, or a URL."),
     ],
     method: Annotated[
         str | None,
@@ -96,7 +139,7 @@ def fetch(
     response = run.perform(
         "fetch",
         method=verb,
-        path=path if path.startswith("/") else f"/{path}",
+        path=path,
         headers=fields,
         body=b64encode(body).decode(),
         function=function,
@@ -120,7 +163,8 @@ def fetch(
 def connect(
     run: Run,
     path: Annotated[
-        str, typer.Argument(metavar="PATH", help="Path and query, such as /room/1?as=ann.")
+        str,
+        typer.Argument(metavar="PATH", help="Path and query, such as /room/1?as=ann, or a URL."),
     ],
     header: Annotated[
         list[str] | None, typer.Option("-H", "--header", metavar="H:V", help="A header field.")
@@ -139,12 +183,13 @@ def connect(
 ) -> None:
     """Open a WebSocket through the function in front, send, and print what arrives.
 
-    It ends when nothing goes on any more without time or a further message, and closes the socket.
+    Each --send is one message; stdin is not read. It ends when nothing goes on any more without
+    time or a further message, and closes the socket.
     Each message that arrives is a line on stdout; a binary one is written as {"$bytes": "aGk="}.
     """
     found = run.perform(
         "connect",
-        path=path if path.startswith("/") or "://" in path else f"/{path}",
+        path=path,
         headers=[_header(text) for text in header or []],
         protocols=protocol or [],
         send=send or [],
@@ -161,6 +206,28 @@ def connect(
     else:
         style = "good" if closed["code"] == 1000 else "bad"
         render.talk([(f"closed {closed['code']}", style), f"  {closed['reason']}".rstrip()])
+    if not send and _has_input():
+        run.note("what stands on stdin was not sent: give each message with --send")
+
+
+def _has_input() -> bool:
+    """Whether stdin is a file or a pipe with something in it: nothing is read, so nothing waits."""
+    import fcntl
+    import os
+    import stat
+    import termios
+
+    try:
+        number = sys.stdin.fileno()
+        found = os.fstat(number)
+    except (AttributeError, OSError, ValueError):
+        return False
+    if stat.S_ISREG(found.st_mode):
+        return found.st_size > 0
+    if not stat.S_ISFIFO(found.st_mode):
+        return False
+    waiting = fcntl.ioctl(number, termios.FIONREAD, bytes(4))
+    return int.from_bytes(waiting, sys.byteorder) > 0
 
 
 def _header(text: str) -> list[str]:

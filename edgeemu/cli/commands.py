@@ -74,15 +74,23 @@ class ValueCommand(TyperCommand):
             if takes_value.get(name) and not equals:
                 next(rest, None)
             elif word.startswith("--") and name not in takes_value:
-                raise unknown_option(name, list(takes_value), ctx.command_path)
+                raise self.unknown_option(name, list(takes_value), ctx, args)
         return list(super().parse_args(ctx, args))
+
+    def unknown_option(
+        self, name: str, known: list[str], ctx: Any, args: list[str]
+    ) -> EdgeemuError:
+        """What to say of an option that the command does not have."""
+        del args
+        return unknown_option(name, known, ctx.command_path)
 
 
 def unknown_option(name: str, known: list[str], command: str) -> EdgeemuError:
     """`E_USAGE` for an option that a command does not have."""
     import difflib
 
-    near = difflib.get_close_matches(name, known, 1)
+    words = {option.lstrip("-"): option for option in known}
+    near = [words[word] for word in difflib.get_close_matches(name.lstrip("-"), words, 1)]
     options = ", ".join(option for option in known if option.startswith("--"))
     return EdgeemuError(
         Code.USAGE,
@@ -172,6 +180,7 @@ def command(
     *,
     raw_options: bool = False,
     common: Sequence[str] = ("as_json", "project", "state_dir"),
+    cls: type[TyperCommand] | None = None,
 ) -> Callable[[Callable[..., int | None]], Callable[..., Any]]:
     """Declare a command of `app`: a function of a `Run` and of its own parameters.
 
@@ -180,12 +189,13 @@ def command(
         name: as typed.
         raw_options: whether words with one dash are options, as usual, and not values.
         common: those of the common options that it has.
+        cls: how it reads its arguments, where that is special.
     """
     settings = {} if raw_options else {"ignore_unknown_options": True}
 
     def register(function: Callable[..., int | None]) -> Callable[..., Any]:
-        cls = TyperCommand if raw_options else ValueCommand
-        return app.command(name, cls=cls, context_settings=settings)(runner_of(function, common))
+        reads = cls or (TyperCommand if raw_options else ValueCommand)
+        return app.command(name, cls=reads, context_settings=settings)(runner_of(function, common))
 
     return register
 

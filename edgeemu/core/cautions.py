@@ -159,3 +159,11 @@ def _look_at_failure(
 
 def _warn(code: str, message: str, where: str | None, turn: Turn) -> Warn:
     return Warn(code, message, where, turn.instance, turn.id, turn.method or turn.kind.value)
+
+
+def call_cycle_text(cycle: str) -> str:
+    """What to say of a call that leads back to an instance whose turn made it (U17)."""
+    return (
+        f"a call leads back to where it began: {cycle}; it gets its turn when the outermost call "
+        "is over, and if that awaits it, only the budget ends both"
+    )

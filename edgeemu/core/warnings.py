@@ -23,7 +23,7 @@ RUNTIME_WARNINGS: dict[str, str] = {
     "W_TASK_FAILED": "A task that an actor started and did not await ended with an error.",
     "W_SOCKET_CLOSED": "A message was sent on a WebSocket that is closed, so it went nowhere.",
     "W_SOCKET_SLOW": "A client did not read what an actor sent, so its WebSocket was severed.",
-    "W_CALL_CYCLE": "A call waits, in the end, for itself, and can only end with its budget.",
+    "W_CALL_CYCLE": "A call leads back to an instance that made it, and runs after that at best.",
     "W_BLOCKED_LOOP": "A step of actor code ran for long without waiting, so nothing else could.",
     "W_LATE_STORAGE": "Code that ran past the end of its turn used the storage; nothing is kept.",
     "W_ALARM_STORM": "An alarm is set again for an instant that is already due, without end.",

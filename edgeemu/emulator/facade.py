@@ -376,14 +376,17 @@ class Emulator:
     def waiting(self) -> list[dict[str, Any]]:
         """The turns that run and wait now, oldest first: who, in which turn, and where.
 
-        `outside` says that it waits on the outside world, not on time or on another turn.
+        `outside` says that it waits on the outside world, not on time or on another turn, and
+        `cycle` which calls lead back to it, as `A/x -> A/y -> A/x`.
         """
+        cycle = self._shell.cycle or ""
         return [
             {
                 "actor": None if found.instance is None else str(found.instance),
                 "turn": found.turn_id,
                 "where": found.where,
                 "outside": found.outside,
+                "cycle": cycle if str(found.instance) in cycle.split(" -> ") else None,
             }
             for found in self._parts.engine.waiting()
         ]

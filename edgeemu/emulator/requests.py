@@ -1,13 +1,16 @@
 """What is asked of the shell, and what it answers: plain data."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from edgeemu.core.events import AlarmOutcome, Ending
 from edgeemu.core.rows import AlarmWrite, Fault
 from edgeemu.emulator.hosts import TurnHost
-from edgeemu.engines.port import Answer
+from edgeemu.engines.port import Answer, PlainRequest
+from edgeemu.errors import Code, EdgeemuError
+from edgeemu.sdk.http import full_url
 
 
 class Edit(Struct, frozen=True):
@@ -37,3 +40,44 @@ class TurnReply(Struct, frozen=True):
     alarm: AlarmOutcome | None = None
     refused: str | None = None
     error: BaseException | None = None
+
+
+_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+"""What a URL may begin with, and what the function in front sees of it."""
+
+
+def request_from_outside(
+    method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes, *, origin: str
+) -> PlainRequest:
+    """A request as a client would send it, so that each skin sends the same.
+
+    Args:
+        method: in whatever case.
+        target: a path with its query, or a full URL, of which a fragment stays with the client.
+        headers: of the request; without a `host` among them it is the one of the URL.
+        body: of the request.
+        origin: scheme, host and port for a path.
+
+    Raises:
+        EdgeemuError: `E_REQUEST_INVALID` for what is no URL of HTTP.
+    """
+    try:
+        parts = urlsplit(full_url(target, origin))
+        known = parts.scheme in _SCHEMES and parts.hostname and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise EdgeemuError(
+            Code.REQUEST_INVALID,
+            what=f"`{target[:200]}` is nothing that a request can be sent to",
+            why="it is no path, and no URL of http or https",
+            fix="write a path such as /users?page=2; the host of a URL is not asked, but for "
+            "NAME.localhost, which names a function",
+        )
+    host = parts.netloc.rpartition("@")[2]
+    query = f"?{parts.query}" if parts.query else ""
+    url = f"{_SCHEMES[parts.scheme]}://{host}{parts.path or '/'}{query}"
+    fields = tuple((name.lower(), value) for name, value in headers)
+    if not any(name == "host" for name, _ in fields):
+        fields = (("host", host), *fields)
+    return PlainRequest(method.upper(), url, fields, body)

@@ -13,6 +13,7 @@ from typing import Any
 
 from edgeemu.clock import ClockMode, EmulatorClock, call_later_real_ms
 from edgeemu.core import gates
+from edgeemu.core.cautions import call_cycle_text
 from edgeemu.core.events import (
     CloseSocket,
     CommitFailed,
@@ -266,14 +267,14 @@ class Shell:
         self.dispatch(TurnRequested(self.clock.now_ms(), turn))
 
     def _warn_of_cycle(self, turn: Turn, parent: int | None) -> None:
-        """A call that waits, in the end, for itself never gets its turn (U17)."""
+        """A call that leads back to a turn that runs gets none before that ends (U17)."""
         path = [str(turn.instance)]
         while parent is not None and (pending := self._pending.get(parent)) is not None:
             path.append(str(pending.turn.instance))
             if pending.turn.instance == turn.instance:
                 cycle = " -> ".join(reversed(path))
-                text = f"a call cycle cannot end before its budget: {cycle}"
-                self.notices.warn("W_CALL_CYCLE", text, None, turn.instance, turn.id)
+                warn, text = self.notices.warn, call_cycle_text(cycle)
+                warn("W_CALL_CYCLE", text, None, turn.instance, turn.id)
                 self._cycles[turn.id] = cycle
                 return
             parent = pending.parent

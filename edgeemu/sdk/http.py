@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol, overload
 from urllib.parse import parse_qsl, urlsplit
 
 _SET_COOKIE = "set-cookie"
+_FULL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def full_url(url: str, origin: str = "http://localhost") -> str:
+    """A full URL as it is, and a path as one at `origin`; a query may hold a URL of its own."""
+    return url if _FULL_URL.match(url) else origin + "/" * (url[:1] != "/") + url
 
 
 class Headers(Mapping[str, str]):
@@ -116,7 +123,7 @@ class Request(_Message):
         headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
         body: str | bytes | None = None,
     ) -> None:
-        self.url = url if "://" in url else "http://localhost" + "/" * (url[:1] != "/") + url
+        self.url = full_url(url)
         self.method = method.upper()
         self.headers = Headers(headers)
         self._body = _body_bytes(body)

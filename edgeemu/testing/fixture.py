@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from edgeemu.clock import ClockMode
 from edgeemu.config import Config
 from edgeemu.emulator import Emulator, Options, bug_report, new_loop
+from edgeemu.emulator.requests import request_from_outside
 from edgeemu.engines.port import PlainRequest
 from edgeemu.engines.python.scope import is_project_file
 from edgeemu.errors import Code, EdgeemuError, InvariantError
@@ -138,7 +139,7 @@ class EdgeemuFixture:
 
         Raises:
             EdgeemuError: `E_FROZEN_WAIT` if it waits for time to pass, `E_USAGE` for two bodies,
-                `E_FUNCTION_UNKNOWN`.
+                `E_FUNCTION_UNKNOWN`, `E_REQUEST_INVALID` for what is neither a path nor a URL.
         """
         request = _plain_request(method, path, headers, json, body)
         answer = self.run(
@@ -338,5 +339,4 @@ def _plain_request(
         if not any(name.lower() == "content-type" for name, _ in fields):
             fields.append(("content-type", "application/json"))
     data = body.encode() if isinstance(body, str) else body or b""
-    url = path if "://" in path else "http://localhost" + "/" * (path[:1] != "/") + path
-    return PlainRequest(method.upper(), url, tuple(fields), data)
+    return request_from_outside(method, path, fields, data, origin="http://localhost")

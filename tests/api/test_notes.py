@@ -164,6 +164,7 @@ def test_a_move_stops_when_nobody_waits_for_it(tmp_path: Path) -> None:
 
 # --- hints -------------------------------------------------------------------------------------
 
+RING = {"actor": "A/r", "turn": 5, "where": None, "outside": False, "cycle": "A/r -> A/r"}
 NAP = {"actor": "A/x", "turn": 1, "where": "main.py:3", "outside": False}
 FRONT = {"actor": None, "turn": 2, "where": "main.py:9", "outside": False}
 OTHER = {"actor": "A/y", "turn": 3, "where": None, "outside": False}
@@ -179,6 +180,11 @@ HINTS: list[tuple[str, dict[str, Any], str, list[Any], str | None]] = [
     ("call", {"actor": "y"}, "frozen", [OTHER, NAP], f"A/y waits {MOVE}"),
     ("call", {"actor": "b"}, "frozen", [NAP], f"this is held up: A/x waits at main.py:3 {MOVE}"),
     ("fetch", {}, "frozen", [NAP, FRONT], f"the function in front waits at main.py:9 {MOVE}"),
+    (
+        *("call", {"actor": "r"}, "frozen", [NAP, RING]),
+        "a call waits for itself: A/r -> A/r, until its budget ends, and the clock is frozen: "
+        "move it from another terminal, such as `edgeemu clock next`",
+    ),
     ("call", {"actor": "x"}, "real", [NAP], None),
     ("call", {"actor": "z"}, "frozen", [OUTSIDE], None),
     ("call", {"actor": "x"}, "frozen", [], None),

@@ -225,6 +225,24 @@ def test_fetch_goes_through_the_front(config: Config) -> None:
     run_with(config, body)
 
 
+@pytest.mark.parametrize(
+    ("target", "url"),
+    [
+        ("http://127.0.0.1:8787/p?q=1", "http://127.0.0.1:8787/p?q=1"),
+        ("http://localhost/x#part", "http://localhost/x"),
+        ("https://localhost", "https://localhost/"),
+        ("http://user:secret@localhost:1/x", "http://localhost:1/x"),
+        ("/see?at=http://shop/x", "http://127.0.0.1:8787/see?at=http://shop/x"),
+    ],
+)
+def test_fetch_of_a_url(config: Config, target: str, url: str) -> None:
+    async def body(emulator: Emulator) -> None:
+        found = await asks(emulator)("fetch", path=target)
+        assert json.loads(base64.b64decode(found["body"]))["url"] == url
+
+    run_with(config, body)
+
+
 def test_fetch_tells_of_a_response_that_http_cannot_carry(config: Config) -> None:
     async def body(emulator: Emulator) -> None:
         await asks(emulator)("fetch", path="/bad")

@@ -211,6 +211,8 @@ BAD_COMMANDS: list[tuple[list[str], Code, str]] = [
     (["alarms", "fail", "Session/a", "--times", "x"], Code.USAGE, "--times"),
     (["alarms", "fail", "Session/a", "--times", "-1"], Code.NUMBER_INVALID, "`-1`"),
     (["fetch", "/", "-H", "no header"], Code.USAGE, "`no header`"),
+    (["fetch", "ftp://localhost/x"], Code.REQUEST_INVALID, "`ftp://localhost/x`"),
+    (["fetch", "http://"], Code.REQUEST_INVALID, "`http://`"),
     (["call", "Sesion/a", "touch"], Code.ACTOR_UNKNOWN, "`Sesion`; did you mean Session?"),
     (["call", "session/a", "touch"], Code.ACTOR_UNKNOWN, "did you mean Session?"),
     (["call", "Session/", "touch"], Code.ADDRESS_INVALID, "no name behind the slash"),
@@ -255,6 +257,20 @@ BAD_COMMANDS: list[tuple[list[str], Code, str]] = [
 def test_bad_command(project: Path, run: Run, command: list[str], code: Code, what: str) -> None:
     (project / "document.json").write_text('{"keys": {}}')
     check(run(*command), code, what)
+
+
+@pytest.mark.parametrize(
+    ("command", "fix"),
+    [
+        ("fetch POST /x", "write `edgeemu fetch -X POST /x`"),
+        ("call Session/a echo tea --count 2", "write `edgeemu call Session/a echo tea 2`"),
+        ("call Session/a echo --count=2 tea", "write `edgeemu call Session/a echo 2 tea`"),
+        ("call Session/a touch --jsn", "write --json"),
+        ("call Session/a --jsn touch", "write --json"),
+    ],
+)
+def test_command_that_is_written_otherwise(project: Path, run: Run, command: str, fix: str) -> None:
+    check(run(*command.split()), Code.USAGE, "", fix=fix)
 
 
 JSON_COMMANDS = [

@@ -1,6 +1,7 @@
 """`edgeemu connect`: one conversation on a WebSocket, the same with a server and without one."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,7 +98,7 @@ fix: let the function in front return, for a request with `Upgrade: websocket`, 
 }
 
 
-FILTERS = [(r"main\.py:\d+", "main.py:LINE"), (r"127\.0\.0\.1:0", "127.0.0.1:PORT")]
+FILTERS = [(r"main\.py:\d+", "main.py:LINE")]
 
 
 @pytest.mark.slow
@@ -105,6 +106,28 @@ def test_conversations_in_words(world: str, run: Run) -> None:
     for command, shown in SHOWN.items():
         ended = run(*command.split())
         assert ended.shown(*FILTERS) == shown, command
+
+
+@pytest.mark.slow
+def test_url_reaches_what_its_path_does(world: str, run: Run) -> None:
+    plain = run("connect", "/room")
+    for url in ("ws://localhost/room", "http://127.0.0.1:9/room"):
+        assert run("connect", url) == plain, url
+
+
+@pytest.mark.parametrize("world", ["local"], indirect=True)
+def test_lines_on_stdin_are_not_dropped_in_silence(
+    world: str, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "lines").write_text("bye\n")
+    with (tmp_path / "lines").open() as lines:
+        monkeypatch.setattr("sys.stdin", lines)
+        ended = run("connect", "/room")
+        assert "what stands on stdin was not sent: give each message with --send" in ended.err
+        assert "stdin" not in run("connect", "/room", "--send", "bye").err
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        assert "stdin" not in run("connect", "/room").err
 
 
 @pytest.mark.slow

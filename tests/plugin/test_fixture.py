@@ -359,6 +359,11 @@ def test_fetch_goes_through_the_function_in_front(edgeemu):
         "body": '{"n": 1}',
     }
     assert edgeemu.fetch("GET", "plain", body=b"\xc3\xa9").json()["body"] == "é"
+    assert edgeemu.fetch("GET", "http://127.0.0.1:8787/a?x=1").json()["path"] == "/a"
+    assert edgeemu.fetch("GET", "/a?to=http://shop/b").json()["query"] == {"to": "http://shop/b"}
+    with pytest.raises(EdgeemuError, match="`shop://shop:0/a`") as refused:
+        edgeemu.fetch("GET", "shop://shop:0/a")
+    assert refused.value.code is Code.REQUEST_INVALID
     assert response.text.encode() == response.body
     with pytest.raises(EdgeemuError, match="both `json` and `body`"):
         edgeemu.fetch("POST", "/", json=1, body="1")

@@ -491,16 +491,21 @@ ANSWERS = (
 )
 
 
+def overridden(root: Path, overrides: dict[str, Any]) -> Config:
+    (root / "edgeemu.toml").write_text(ANSWERS)
+    return load_config(root, overrides=overrides)
+
+
 def test_entry_as_an_override_is_replaced_as_a_whole(root: Path) -> None:
-    config = load(root, ANSWERS, **{"services.PAYMENTS.respond": {"status": 500}})
+    config = overridden(root, {"services.PAYMENTS.respond": {"status": 500}})
     [answer] = config.services["PAYMENTS"].respond
     assert (answer.status, answer.body) == (500, None)
     assert [answer.body for answer in config.services["POST"].respond] == ["sent"]
-    config = load(root, ANSWERS, **{"services.POST": {"url": "http://127.0.0.1:9"}})
+    config = overridden(root, {"services.POST": {"url": "http://127.0.0.1:9"}})
     assert config.services["POST"].url == "http://127.0.0.1:9"
-    config = load(root, ANSWERS, **{"services.POST.url": "http://127.0.0.1:9"})
+    config = overridden(root, {"services.POST.url": "http://127.0.0.1:9"})
     assert config.services["POST"].url == "http://127.0.0.1:9"
-    config = load(root, ANSWERS, services={"POST": {"respond": [{"status": 201}]}})
+    config = overridden(root, {"services": {"POST": {"respond": [{"status": 201}]}}})
     assert [answer.status for answer in config.services["POST"].respond] == [201]
     assert len(config.services["PAYMENTS"].respond) == 2
 
@@ -527,8 +532,8 @@ def test_override_of_an_entry_that_cannot_be_says_what_would_do(
 
 def test_override_may_add_an_entry_of_another_name(root: Path) -> None:
     (root / ".env").write_text("COUPON=x\nCOUPONS=y\n")
-    overrides = {"services.MAIL.respond": {"status": 202}, "vars.DEBUG": "1"}
-    config = load(root, ANSWERS, **overrides, **{"secrets.COUPONS": "z"})
+    mail = {"services.MAIL.respond": {"status": 202}}
+    config = overridden(root, {**mail, "vars.DEBUG": "1", "secrets.COUPONS": "z"})
     assert sorted(config.services) == ["MAIL", "PAYMENTS", "POST"]
     assert (config.vars, config.secrets["COUPONS"]) == ({"DEBUG": "1"}, "z")
 
