@@ -195,6 +195,7 @@ def _refuse(value: Any, _depth: int, trail: _Trail) -> object:
     kind = type(value)
     name = f"class {value.__name__}" if issubclass(kind, type) else kind.__name__
     bases = {f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__}
+    name = "what is not awaited" if kind.__module__.endswith("python.awaitables") else name
     hints = [hint for hint, names in _HINTS.items() if not bases.isdisjoint(names.split())]
     hints += ["store `dataclasses.asdict(...)`"] * hasattr(kind, "__dataclass_fields__")
     hints += [f"store `{base.__name__}(...)`" for base in kind.__mro__ if base in _TAGGERS]
@@ -203,6 +204,8 @@ def _refuse(value: Any, _depth: int, trail: _Trail) -> object:
 
 # By full name, so that nothing is imported for a hint. The first that fits is given.
 _HINTS = {
+    "write `await`, as in `return await ...`": "edgeemu.engines.python.awaitables.UnawaitedResult",
+    "write `.to_list()` behind the call": "edgeemu.engines.python.sql.SqlCursor",
     "store its `value`": "enum.Enum",
     "store `str(...)`": "decimal.Decimal fractions.Fraction uuid.UUID builtins.BaseException "
     "pathlib.PurePath pathlib._local.PurePath",

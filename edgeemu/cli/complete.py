@@ -22,9 +22,10 @@ def keys(ctx: Any, incomplete: str) -> list[str]:
 
 def codes(incomplete: str) -> list[str]:
     """The codes of errors and warnings that begin as typed."""
-    from edgeemu.cli.explain import entries
+    from edgeemu.cli.explain import actor_errors, entries
 
-    return [code for code in entries() if code.startswith(incomplete.upper())]
+    known = [*entries(), *actor_errors()]
+    return [code for code in known if code.upper().startswith(incomplete.upper())]
 
 
 def _ask(ctx: Any, operation: str, **params: Any) -> Any:

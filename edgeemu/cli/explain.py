@@ -12,6 +12,8 @@ from edgeemu.errors import Code, EdgeemuError, docs_link
 
 app = group("Codes.")
 
+ACTOR_ERRORS_PAGE = "docs/actors.md#errors"
+
 PAGES = ("errors.md", "warnings.md")
 """The pages of `docs/` that have an entry for each code; they travel inside the package."""
 
@@ -23,26 +25,40 @@ def explain(
         str,
         typer.Argument(
             metavar="CODE",
-            help="Such as E_PORT_TAKEN or W_ALARM_SECONDS.",
+            help="Such as E_PORT_TAKEN, W_ALARM_SECONDS or CodecError.",
             autocompletion=complete.codes,
         ),
     ],
 ) -> None:
-    """Explain the code of an error or a warning."""
-    known = entries()
-    name = code.strip().upper()
-    if name not in known:
+    """Explain the code of an error or a warning, or the name of an error of actors."""
+    known = {**entries(), **actor_errors()}
+    by_case = {name.upper(): name for name in known}
+    name = by_case.get(code.strip().upper(), "")
+    if not name:
         import difflib
 
-        near = difflib.get_close_matches(name, known, 1)
+        near = difflib.get_close_matches(code.strip().upper(), by_case, 1)
         raise EdgeemuError(
             Code.USAGE,
             what=f"there is no code `{code}`",
-            why="codes begin with E_ for errors and W_ for warnings",
-            fix=f"did you mean {near[0]}?" if near else "copy the code from what edgeemu printed",
+            why="codes begin with E_ for errors and W_ for warnings; errors of actors have names "
+            "such as CodecError",
+            fix=f"did you mean {by_case[near[0]]}?"
+            if near
+            else "copy the code from what edgeemu printed",
         )
-    found = {"code": name, "text": known[name], "see": docs_link(name)}
+    see = docs_link(name) if name[:2] in ("E_", "W_") else ACTOR_ERRORS_PAGE
+    found = {"code": name, "text": known[name], "see": see}
     run.show(found, lambda _: [(name, "bold"), "", *known[name].splitlines()])
+
+
+def actor_errors() -> dict[str, str]:
+    """What each error says that a call of an actor can fail with, by its name."""
+    from inspect import getdoc
+
+    from edgeemu.sdk.errors import CLASSES_BY_NAME
+
+    return {name: getdoc(kind) or "" for name, kind in CLASSES_BY_NAME.items()}
 
 
 def docs_folder() -> Path:

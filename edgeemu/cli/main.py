@@ -105,6 +105,15 @@ def _usage_error(error: Exception) -> EdgeemuError | None:
         why = f"its commands are {', '.join(context.command.list_commands(context))}"
         return EdgeemuError(Code.USAGE, what=usage, why=why, fix=f"see `{path} --help`")
     message = " ".join(error.format_message().split()).rstrip(".")
+    if message.startswith("No such command") and context is not None:
+        message, _, near = message.partition(". ")
+        commands = ", ".join(context.command.list_commands(context))
+        return EdgeemuError(
+            Code.USAGE,
+            what=message[:1].lower() + message[1:],
+            why=f"the commands of `{path}` are {commands}",
+            fix=f"{near[:1].lower()}{near[1:]}" if near else f"see `{path} --help`",
+        )
     return EdgeemuError(
         Code.USAGE,
         what=message[:1].lower() + message[1:],

@@ -7,7 +7,7 @@ from edgeemu.engines.port import PlainResponse, Waiting
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import FAULT_TIMES_MAX
-from edgeemu.sdk.errors import ActorError
+from edgeemu.sdk.errors import ActorError, SqlTransactionControlError
 from edgeemu.units import (
     CLOCK_MS_MAX,
     CLOCK_MS_MIN,
@@ -126,6 +126,15 @@ def no_alarm(instance: InstanceId, reason: str) -> EdgeemuError:
 def sql_failed(instance: InstanceId, error: Exception) -> EdgeemuError:
     """A statement from outside was refused."""
     name = error.name if isinstance(error, ActorError) else type(error).__name__
+    if isinstance(error, SqlTransactionControlError):
+        return EdgeemuError(
+            Code.SQL_FAILED,
+            what=f"the SQL on {instance} was refused: {str(error).partition(':')[0]}",
+            why="all statements of one command are one transaction already",
+            fix="leave it out, and put a semicolon between statements that belong together",
+            name=name,
+            message=str(error),
+        )
     return EdgeemuError(
         Code.SQL_FAILED,
         what=f"the SQL on {instance} failed: {error}",

@@ -6,6 +6,8 @@ compares `error.name` works there too; the classes are a convenience for `except
 Source of the names: Telnyx Stateful Actors documentation, Errors; those of edgeemu's own say so.
 """
 
+from collections.abc import Iterable
+
 
 class ActorError(Exception):
     """This is the base of every error that a call to an actor fails with.
@@ -93,7 +95,13 @@ class RangeError(ActorError):
     """An integer that was read from SQL is beyond 2^53 - 1, which the platform cannot give."""
 
 
-_CLASSES_BY_NAME: dict[str, type[ActorError]] = {
+def positional_text(method: str, named: Iterable[str]) -> str:
+    """What to say of arguments that a call of an actor's method gives by name."""
+    names = ", ".join(f"`{name}=`" for name in named)
+    return f"arguments are positional, as on the platform: call {method}(...) without {names}"
+
+
+CLASSES_BY_NAME: dict[str, type[ActorError]] = {
     kind.__name__: kind
     for kind in (
         ActorMethodError,
@@ -115,6 +123,7 @@ _CLASSES_BY_NAME: dict[str, type[ActorError]] = {
         RangeError,
     )
 }
+"""Every class, by the name that a caller compares."""
 
 
 def error_named(name: str, message: str) -> ActorError:
@@ -128,5 +137,5 @@ def error_named(name: str, message: str) -> ActorError:
         An instance of the class of that name; an `ActorError` that carries the name if there is
         no such class.
     """
-    kind = _CLASSES_BY_NAME.get(name)
+    kind = CLASSES_BY_NAME.get(name)
     return kind(message) if kind else ActorError(message, name=name)

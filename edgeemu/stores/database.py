@@ -378,9 +378,14 @@ def _bindable(value: Any) -> Binding:
         bound = bytes(value)
         size_bytes = len(bound)
     else:
-        raise TypeError(
+        text = (
             f"{type(value).__name__} cannot be bound: SQL takes None, bool, int, float, str, bytes"
         )
+        if isinstance(value, list | tuple | dict):
+            text += "; give one argument for each `?`, such as exec(query, first, second)"
+        elif type(value).__name__ == "coroutine" or hasattr(type(value), "__await__"):
+            text += "; write `await` in front of it"
+        raise TypeError(text)
     if size_bytes > SQL_VALUE_BYTES_MAX:
         raise SqlParameterTooLargeError(
             f"a bound value has {size_bytes} bytes, and at most {SQL_VALUE_BYTES_MAX} are allowed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from edgeemu.core.rows import FaultHow
 from edgeemu.emulator.turns import StartedCall
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
+from edgeemu.sdk.errors import positional_text
 from edgeemu.testing.results import ClockReading, Fired, Moved, fired_of
 from edgeemu.testing.settings import duration_ms_of, instant_ms_of
 
@@ -84,21 +85,24 @@ class MethodHandle:
         self._instance = instance
         self._name = name
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Call it and give its result.
 
         Raises:
+            TypeError: for arguments by name, which no stub takes either.
             ActorError: what the actor raised, as another actor would see it.
             EdgeemuError: `E_FROZEN_WAIT` if it waits for time to pass.
         """
+        self._check_positional(named)
         fixture = self._fixture
         call = fixture.emulator.call
         return fixture.run(
             lambda: call(self._instance, self._name, args, cause=CAUSE), present=True
         )
 
-    def start(self, *args: Any) -> PendingCall:
+    def start(self, *args: Any, **named: Any) -> PendingCall:
         """Call it and do not wait, so that the test can move the clock meanwhile."""
+        self._check_positional(named)
         fixture = self._fixture
 
         async def begin() -> StartedCall:
@@ -106,6 +110,10 @@ class MethodHandle:
 
         started = fixture.run(begin, present=True)
         return fixture.keep(PendingCall(fixture, f"{self._instance}.{self._name}", started))
+
+    def _check_positional(self, named: Mapping[str, Any]) -> None:
+        if named:
+            raise TypeError(positional_text(self._name, named))
 
     def __repr__(self) -> str:
         return f"<method {self._name} of {self._instance}>"

@@ -3,9 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
+from edgeemu.core.journal import Kind
+from edgeemu.errors import Code, EdgeemuError
 from edgeemu.sdk.http import Headers
+
+__tracebackhide__ = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,19 @@ class Journal(list[dict[str, Any]]):
     """Entries of the journal, oldest first, as `edgeemu log --json` shows them."""
 
     def of(self, kind: str | None = None, *, actor: str | None = None) -> "Journal":
-        """Those of one kind, such as `alarm`, of one actor, or both."""
+        """Those of one kind, such as `alarm`, of one actor, or both.
+
+        Raises:
+            EdgeemuError: `E_USAGE` for a kind that there is not.
+        """
+        if kind is not None and kind not in list(Kind):
+            near = get_close_matches(kind, list(Kind), 1)
+            raise EdgeemuError(
+                Code.USAGE,
+                what=f"the journal has no kind `{kind}`",
+                why=f"its kinds are {', '.join(Kind)}",
+                fix=f"did you mean {near[0]}?" if near else "write one of these",
+            )
         return Journal(
             entry
             for entry in self

@@ -267,10 +267,21 @@ def test_bad_command(project: Path, run: Run, command: list[str], code: Code, wh
         ("call Session/a echo --count=2 tea", "write `edgeemu call Session/a echo 2 tea`"),
         ("call Session/a touch --jsn", "write --json"),
         ("call Session/a --jsn touch", "write --json"),
+        ("bogus", "see `edgeemu --help`"),
+        ("alarms lst", "did you mean 'list', 'set'?"),
+        ("storage sql Session/a BEGIN", "leave it out, and put a semicolon between"),
     ],
 )
 def test_command_that_is_written_otherwise(project: Path, run: Run, command: str, fix: str) -> None:
-    check(run(*command.split()), Code.USAGE, "", fix=fix)
+    code = Code.SQL_FAILED if " sql " in command else Code.USAGE
+    check(run(*command.split()), code, "", fix=fix)
+
+
+def test_unknown_command_hears_of_those_that_there_are(run: Run) -> None:
+    assert "why: the commands of `edgeemu alarms` are list, fire, fail, set" in (
+        run("alarms", "lst").err
+    )
+    assert "new, dev, call, fetch" in run("bogus").err
 
 
 JSON_COMMANDS = [

@@ -26,6 +26,17 @@ def test_a_code_is_explained_without_a_project(
     assert "port" in found["text"]
 
 
+def test_an_error_of_actors_is_explained_by_its_name(run: Run) -> None:
+    assert run("explain", "codecerror").out == (
+        "CodecError\n\nA value cannot be encoded, or stored bytes cannot be decoded.\n"
+    )
+    for name in ("ActorOutputGateError", "ActorMethodTimeoutError"):
+        found = json.loads(run("explain", name, "--json").out)
+        assert found["see"] == "docs/actors.md#errors"
+        assert len(found["text"]) > 20
+    assert "fix: did you mean ActorOutputGateError?" in run("explain", "OutputGateError").err
+
+
 def test_an_unknown_code_offers_the_nearest(run: Run) -> None:
     ended = run("explain", "W_LIST_CUTS")
     assert ended.status == 2

@@ -66,6 +66,19 @@ def test_unknown_and_private_methods_have_their_own_errors(box):
         box._secret()
 
 
+def test_arguments_of_a_method_have_no_names(box):
+    for call in (box.echo, box.echo.start, box.method("evict")):
+        with pytest.raises(TypeError, match=r"arguments are positional.*without `word=`"):
+            call(word="go")
+
+
+def test_kind_that_the_journal_does_not_have_is_refused(edgeemu):
+    with pytest.raises(EdgeemuError, match=r"no kind `services`") as refused:
+        edgeemu.journal.of("services")
+    assert refused.value.fix == "did you mean service?"
+    assert edgeemu.journal.of("service") == []
+
+
 def test_method_that_is_named_like_a_handle_is_reached_by_name(box):
     assert box.method("evict")("go") == "a method: go"
     assert box.method("evict").start("go").result() == "a method: go"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from edgeemu.emulator import Emulator
+from edgeemu.engines.port import PlainRequest
 from edgeemu.errors import Code, EdgeemuError
 from tests.support.emulators import frozen, inst, run_with, write_project
 
@@ -51,6 +52,57 @@ class A(StatefulActor):
 
     async def on_alarm(self, info):
         pass
+
+    async def returns_unawaited(self):
+        return self.ctx.storage.get("n")
+
+    async def returns_unawaited_call(self):
+        return {"all": [self.env.A.id_from_name("other").two(1, 2)]}
+
+    async def puts_unawaited(self):
+        await self.ctx.storage.put("n", self.ctx.storage.get("m"))
+
+    async def returns_cursor(self):
+        return self.ctx.storage.sql.exec("SELECT 1 AS one")
+
+    async def awaits_cursor(self):
+        await self.ctx.storage.sql.exec("SELECT 1 AS one")
+
+    async def names_arguments(self):
+        await self.env.A.id_from_name("other").two(1, second=2)
+
+    async def reads_a_variable(self):
+        return self.env.PLAN
+
+    async def binds_a_tuple(self):
+        self.ctx.storage.sql.exec("SELECT ?, ?", (1, 2))
+
+    async def binds_a_dict(self):
+        self.ctx.storage.sql.exec("SELECT ?", {"a": 1})
+
+    async def binds_unawaited(self):
+        self.ctx.storage.sql.exec("SELECT ?", self.ctx.storage.get("n"))
+
+    async def gets_a_stub(self):
+        return self.env.A.get("other")
+
+    async def puts_a_dict(self):
+        await self.ctx.storage.put({"n": 1})
+
+    def gives_rows(self):
+        rows = self.ctx.storage.transaction_sync(
+            lambda: self.ctx.storage.sql.exec("SELECT 1 AS one")
+        )
+        return rows.to_list()
+
+    async def lists(self, limit):
+        return await self.ctx.storage.list(limit=limit)
+
+
+async def fetch(request, env):
+    if request.path == "/actor":
+        return env.A.id_from_name("x").fetch(request)
+    return Response(env.PLAN)
 """
 
 
@@ -60,7 +112,7 @@ def _failure(tmp_path: Path, method: str, *args: Any) -> EdgeemuError:
             await emulator.call(X, method, args)
         return caught.value
 
-    config = write_project(tmp_path, SOURCE)
+    config = write_project(tmp_path, SOURCE, toml='[vars]\nPLAN = "gold"\n')
     error: EdgeemuError = run_with(config, story, frozen(alone=True))
     return error
 
@@ -68,6 +120,62 @@ def _failure(tmp_path: Path, method: str, *args: Any) -> EdgeemuError:
 @pytest.mark.parametrize("method", ["adds_unawaited", "reads_unawaited", "tests_unawaited"])
 def test_a_result_that_was_not_awaited_says_so(tmp_path: Path, method: str) -> None:
     assert "was not awaited" in (_failure(tmp_path, method).message or "")
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("returns_unawaited", "the result of returns_unawaited: what is not awaited is not"),
+        ("returns_unawaited", "write `await`, as in `return await ...`"),
+        (
+            "returns_unawaited_call",
+            "the result of returns_unawaited_call.all[0]: what is not awaited",
+        ),
+        ("puts_unawaited", "the value of 'n': what is not awaited"),
+        ("returns_cursor", "write `.to_list()` behind the call"),
+        ("awaits_cursor", "drop the `await`"),
+        ("names_arguments", "arguments are positional"),
+        ("names_arguments", "stub.two(...) without `second=`"),
+        ("reads_a_variable", "reach the function in front only"),
+        ("reads_a_variable", "`actor_vars = true` under [dev]"),
+        ("binds_a_tuple", "one argument for each `?`"),
+        ("binds_a_dict", "one argument for each `?`"),
+        ("binds_unawaited", "write `await` in front of it"),
+        ("gets_a_stub", "id_from_name(name) gives the stub"),
+        ("puts_a_dict", "put takes a key and a value"),
+    ],
+)
+def test_what_was_meant_is_said(tmp_path: Path, method: str, said: str) -> None:
+    error = _failure(tmp_path, method)
+    assert said in (error.message or "")
+    assert "main.py:" in error.fix
+
+
+def test_a_front_that_does_not_await_a_stub_is_told_so(tmp_path: Path) -> None:
+    failures: list[EdgeemuError] = []
+
+    async def story(emulator: Emulator) -> None:
+        request = PlainRequest("GET", "http://localhost/actor", (), b"")
+        answer = await emulator.fetch(request, on_failure=failures.append)
+        assert answer.status == 500
+
+    run_with(write_project(tmp_path, SOURCE), story)
+    assert "write `return await ...`" in failures[0].what
+
+
+def test_rows_may_leave_a_transaction_and_a_whole_float_is_a_limit(tmp_path: Path) -> None:
+    """Spec/telnyx-actors.md section 18: 5 and 5.0 are one number."""
+
+    async def story(emulator: Emulator) -> None:
+        assert await emulator.call(X, "gives_rows") == [{"one": 1}]
+        assert await emulator.call(X, "lists", [5.0]) == {}
+
+    run_with(write_project(tmp_path, SOURCE), story)
+
+
+@pytest.mark.parametrize("limit", [True, 0.5, 1.5, 0.0, 1_001.0, "5"])
+def test_what_is_no_whole_number_is_no_limit(tmp_path: Path, limit: object) -> None:
+    assert "limit is a whole number" in (_failure(tmp_path, "lists", limit).message or "")
 
 
 @pytest.mark.parametrize("args", [(), (1,), (1, 2, 3)])

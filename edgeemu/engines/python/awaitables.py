@@ -5,6 +5,7 @@ says so, instead of speaking of a class that they never heard of.
 """
 
 from collections.abc import Awaitable, Callable, Generator
+from inspect import isawaitable
 from typing import Any, NoReturn
 
 _HINT = (
@@ -29,6 +30,20 @@ class UnawaitedResult:
     __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
     __floordiv__ = __mod__ = __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = _refuse
+
+
+class AtOnce:
+    """A value that is there already, for whoever awaits it all the same."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        raise TypeError("sql.exec acts at once: drop the `await` in front of it")
+
+
+def needs_await(value: object) -> bool:
+    """Whether something has to be awaited for its value."""
+    return isawaitable(value) and not isinstance(value, AtOnce)
 
 
 class Done(UnawaitedResult):

@@ -5,14 +5,20 @@ are the platform's in Python spelling, so that an actor can be ported method by 
 """
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any, NoReturn
 
 from edgeemu.codec import decode, encode
 from edgeemu.engines.port import PlainRequest, PlainResponse, Upgrade
-from edgeemu.engines.python.awaitables import NOTHING, Done, FailedRead, RemoteValue
+from edgeemu.engines.python.awaitables import (
+    NOTHING,
+    Done,
+    FailedRead,
+    RemoteValue,
+    UnawaitedResult,
+)
 from edgeemu.engines.python.dispatch import missing_attribute
 from edgeemu.engines.python.keys import KeyCalls, failed_write
 from edgeemu.engines.python.reading import note_discarded
@@ -24,7 +30,7 @@ from edgeemu.ids import InstanceId
 from edgeemu.limits import NAME_CHARS_MAX
 from edgeemu.rng import Random
 from edgeemu.sdk.context import Message
-from edgeemu.sdk.errors import ActorError, ActorPrivateMethodError
+from edgeemu.sdk.errors import ActorError, ActorPrivateMethodError, positional_text
 from edgeemu.sdk.http import Request, Response
 from edgeemu.units import INSTANT_MS_MAX, format_instant, instant_from_datetime
 
@@ -227,8 +233,10 @@ class Stub:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
 
-        def method(*args: Any) -> Awaitable[Any]:
+        def method(*args: Any, **named: Any) -> Awaitable[Any]:
             try:
+                if named:
+                    raise TypeError(positional_text(f"stub.{name}", named))
                 if name.startswith("_"):
                     raise ActorPrivateMethodError(f"{name} is private: its name starts with _")
                 scope, data = current_scope(), encode(list(args))
@@ -276,7 +284,9 @@ class Namespace:
         return Stub(InstanceId(self._type, current_scope().host.unique_name()), self._root)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(missing_attribute("a namespace", name, dir(type(self)), "get"))
+        if name == "get":
+            raise AttributeError("a namespace has no get: id_from_name(name) gives the stub itself")
+        raise AttributeError(missing_attribute("a namespace", name, dir(type(self)), ""))
 
 
 class Secrets:
@@ -297,12 +307,26 @@ class Secrets:
 
 
 class Env:
-    """`env`: what the configuration binds, by name."""
+    """`env`: what the configuration binds, by name.
 
-    def __init__(self, bindings: Mapping[str, Any]) -> None:
+    Args:
+        bindings: by name.
+        function_only: names of plain variables that only the function in front sees.
+    """
+
+    __slots__ = ("__dict__", "_function_only")
+
+    def __init__(self, bindings: Mapping[str, Any], *, function_only: Collection[str] = ()) -> None:
+        self._function_only = function_only
         self.__dict__.update(bindings)
 
     def __getattr__(self, name: str) -> NoReturn:
+        if name in self._function_only:
+            raise AttributeError(
+                f"env.{name} is a plain variable, and those of [vars] reach the function in front "
+                "only, as on the platform: pass it with the call, make it a secret, or write "
+                "`actor_vars = true` under [dev]"
+            )
         known = ", ".join(sorted(self.__dict__)) or "nothing"
         raise AttributeError(f"env has no binding {name!r}; the configuration binds: {known}")
 
@@ -331,6 +355,11 @@ def plain_response(response: object) -> PlainResponse:
     Raises:
         TypeError: for anything but a `Response`.
     """
+    if isinstance(response, UnawaitedResult):
+        raise TypeError(
+            "fetch must return a Response, and returns what a call gives that was not awaited: "
+            "write `return await ...`"
+        )
     if not isinstance(response, Response):
         raise TypeError(
             f"fetch must return a Response, not {type(response).__name__}; "

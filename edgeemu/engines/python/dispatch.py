@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from edgeemu.core.profile import Profile
+from edgeemu.engines.python.awaitables import needs_await
 from edgeemu.engines.python.scope import Scope
 from edgeemu.sdk.actor import StatefulActor
 from edgeemu.sdk.errors import ActorMethodError, ActorPrivateMethodError, ActorUnknownMethodError
@@ -99,7 +100,7 @@ def _misfit(function: Callable[..., Any], args: Sequence[Any]) -> str:
 
 async def settled(value: Any) -> Any:
     """The value of a method that may or may not be `async`."""
-    return await value if inspect.isawaitable(value) else value
+    return await value if needs_await(value) else value
 
 
 def has_alarm_handler(target: Any) -> bool:

@@ -297,7 +297,8 @@ class PythonEngine:
             return encode(result, top_undefined=True)
         except CodecError as error:
             told = re.sub(r"^value", f"the result of {work.method}", str(error))
-            raise scope.refuse(CodecError(told)) from None
+            place = begins_at(target, work.method, self._project.root)
+            raise scope.refuse(CodecError(told), place) from None
 
     def _make(self, scope: Scope, host: Host) -> Any:
         instance = host.instance
@@ -306,7 +307,8 @@ class PythonEngine:
         scope.in_constructor = True
         try:
             owned = self._owned(instance)
-            args = [ActorContext(instance, self._storage, self._sockets), Env(owned.env)]
+            env = Env(owned.env, function_only=owned.environ.elsewhere)
+            args = [ActorContext(instance, self._storage, self._sockets), env]
             return invoke(scope, owned.made, args)
         finally:
             scope.in_constructor = False

@@ -19,7 +19,8 @@ def failure_of(scope: Scope, error: BaseException, root: str) -> Failure:
         return Failure(shown.name, str(shown), place_in(error, root))
     name = error.name if isinstance(error, ActorError) else type(error).__name__
     own = error is not scope.refused
-    return Failure(name, error_text(error), place_in(error, root), trace_of(error, root), own)
+    where = place_in(error, root) or (None if own else scope.refused_at)
+    return Failure(name, error_text(error), where, trace_of(error, root), own)
 
 
 def hang_error(error: HangInterrupt, root: str) -> ActorHangError:

@@ -6,6 +6,7 @@ What was read, and why a call was refused, arrives through the awaitable (design
 import re
 from collections.abc import Awaitable
 from functools import partial
+from inspect import Parameter
 from typing import Any
 
 from edgeemu.codec import decode, encode
@@ -16,6 +17,9 @@ from edgeemu.engines.python.reading import note_discarded
 from edgeemu.engines.python.scope import FailedWrite, caller_place, current_scope
 from edgeemu.limits import KEY_CHARS_MAX
 from edgeemu.sdk.errors import ActorError, CodecError
+
+_MISSING: Any = Parameter.empty
+"""As a default it is refused in our words, and the signature shows that there is none."""
 
 
 class KeyCalls:
@@ -43,12 +47,14 @@ class KeyCalls:
         except Exception as error:
             return FailedRead(error)
 
-    def put(self, key: str, value: Any) -> Awaitable[None]:
+    def put(self, key: str, value: Any = _MISSING) -> Awaitable[None]:
         """Write a copy of `value`, taken now (U27)."""
         try:
             scope = current_scope()
             if scope.peeks_left:
                 note_discarded(scope, "storage.put", "W_WRITE_NOT_AWAITED", self._root)
+            if value is _MISSING:
+                raise TypeError("put takes a key and a value: `put(key, value)`, for each key")
             self._check_write_key(key)
             scope.host.put(key, encode(value), self._txn)
         except CodecError as error:
@@ -76,7 +82,7 @@ class KeyCalls:
         start_after: str | None = None,
         end: str | None = None,
         reverse: bool = False,
-        limit: int | None = None,
+        limit: float | None = None,
     ) -> Awaitable[dict[str, Any]]:
         """Keys and values in key order; all bounds apply together (section 6.2).
 
@@ -107,12 +113,15 @@ class KeyCalls:
         end: str | None,
         *,
         reverse: bool,
-        limit: int | None,
+        limit: float | None,
     ) -> KeyRange:
         profile = self._profile
         if limit is None:
             limit = profile.list_limit_default
-        elif type(limit) is not int or not 1 <= limit <= profile.list_limit_max:
+        # A float that is whole is the same number on the platform (spec section 18).
+        elif (
+            type(limit) not in (int, float) or limit % 1 or not 1 <= limit <= profile.list_limit_max
+        ):
             raise ValueError(f"limit is a whole number from 1 to {profile.list_limit_max}: {limit}")
         lowers = [start] if start is not None else []
         if start_after is not None:
@@ -121,7 +130,7 @@ class KeyCalls:
             if bound is not None and not isinstance(bound, str):
                 raise TypeError(f"a bound of list is a str, not {type(bound).__name__}")
         lower = max(lowers, default=None)
-        return KeyRange(lower, end, prefix, bool(reverse), limit)
+        return KeyRange(lower, end, prefix, bool(reverse), int(limit))
 
     def _check_write_key(self, key: str) -> None:
         _check_key(key)

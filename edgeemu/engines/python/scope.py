@@ -51,6 +51,7 @@ class Scope:
         "outside",
         "peeks_left",
         "refused",
+        "refused_at",
         "stopped",
         "tasks",
         "took_ns",
@@ -74,11 +75,17 @@ class Scope:
         self.stopped = False
         self.peeks_left = PEEKED_WRITES_MAX
         self.refused: Exception | None = None
+        self.refused_at: str | None = None
         self.took_ns = 0
 
-    def refuse(self, error: Exception) -> Exception:
-        """Note that the runtime, not the user's code, raises `error`; the same error back."""
-        self.refused = error
+    def refuse(self, error: Exception, at: str | None = None) -> Exception:
+        """Note that the runtime, not the user's code, raises `error`; the same error back.
+
+        Args:
+            error: which one.
+            at: the `file:line` of the user's code that has to do with it.
+        """
+        self.refused, self.refused_at = error, at
         return error
 
 

@@ -5,10 +5,11 @@ spec/telnyx-actors.md section 9.
 """
 
 from collections.abc import Callable, Iterator
-from inspect import isawaitable, iscoroutine, iscoroutinefunction
+from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, NoReturn, TypeVar
 
 from edgeemu.core.sql import SqlRows
+from edgeemu.engines.python.awaitables import AtOnce, needs_await
 from edgeemu.engines.python.dispatch import missing_attribute
 from edgeemu.engines.python.scope import current, current_scope
 from edgeemu.limits import INTEGER_MAX
@@ -17,7 +18,7 @@ from edgeemu.sdk.errors import RangeError, SqlAsyncTransactionError
 _T = TypeVar("_T")
 
 
-class SqlCursor:
+class SqlCursor(AtOnce):
     """The rows of a query, each a dict by column name, in a single pass.
 
     Emulates: `SqlCursor`. Iterating uses rows up; `to_list()` gives those that are left.
@@ -110,7 +111,7 @@ class SqlCalls:
         host.sql_savepoint()
         try:
             value = function()
-            if isawaitable(value):
+            if needs_await(value):
                 if iscoroutine(value):
                     value.close()
                 raise SqlAsyncTransactionError(_ASYNC)

@@ -1,13 +1,12 @@
 """`storage.transaction(fn)` in Python: a task of its own, waited for by the turn that began it."""
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import ContextVar
 from typing import Any, NoReturn
 
 from edgeemu.core.profile import Profile
-from edgeemu.engines.python.awaitables import UnawaitedResult
+from edgeemu.engines.python.awaitables import UnawaitedResult, needs_await
 from edgeemu.engines.python.dispatch import missing_attribute, snake_case
 from edgeemu.engines.python.failures import failure_of
 from edgeemu.engines.python.keys import KeyCalls
@@ -67,7 +66,7 @@ class RunningTransaction(UnawaitedResult):
         host = self._scope.host
         try:
             value = self._function(self._txn)
-            self._value = await value if inspect.isawaitable(value) else value
+            self._value = await value if needs_await(value) else value
             host.commit(number)
         except BaseException as error:
             host.roll_back(number, failure_of(self._scope, error, root))
