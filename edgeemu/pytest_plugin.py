@@ -131,11 +131,25 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the end of the journal to the report of a test that failed."""
-    report = yield
     opened = item.stash.get(_OPENED, None)
+    if opened is not None and call.excinfo is not None:
+        _hide_own_frames(opened, call.excinfo)
+    report = yield
     if opened is not None:
         if call.when == "call":
             item.stash[_PASSED] = report.passed
         if report.failed:
             report.sections.append(("edgeemu", opened.report()))
     return report
+
+
+def _hide_own_frames(
+    opened: "EdgeemuFixture", excinfo: pytest.ExceptionInfo[BaseException]
+) -> None:
+    """Show of a misuse the line of the test that is wrong, and not how edgeemu found out."""
+    from edgeemu.testing.traces import hide_own_frames, is_told
+
+    error = excinfo.value
+    if is_told(error):
+        hide_own_frames(error, opened.root)
+        excinfo.traceback = pytest.ExceptionInfo.from_exception(error).traceback

@@ -45,6 +45,7 @@ class Sources:
         bindings: further names on `env`, each with the path that declares it.
         unsupported: those of them that nothing here serves, each with its table.
         functions: the further functions by name.
+        is_primary: whether this is no further function itself.
         warnings: what the reading found.
     """
 
@@ -56,6 +57,7 @@ class Sources:
     bindings: list[tuple[str, ValuePath]]
     unsupported: Mapping[str, str]
     functions: Mapping[str, Config]
+    is_primary: bool
     warnings: list[str]
 
 
@@ -82,7 +84,7 @@ def build_config(values: dict[str, Any], sources: Sources) -> Config:
     if main is None:
         raise EdgeemuError(
             Code.MAIN_MISSING,
-            what=f"{sources.source.name} names no `main`",
+            what=f"{sources.places.file} names no `main`",
             why=f"{sources.source} must say which module answers requests",
             fix='add a line like `main = "src/main.py"` at the top of the file',
         )
@@ -247,10 +249,8 @@ def _warnings(
 ) -> list[str]:
     places = sources.places
     warnings = []
-    if not actors:
-        warnings.append(
-            f"{sources.source.name} declares no [[actors]], so there is nothing to call"
-        )
+    if not actors and sources.is_primary:
+        warnings.append(f"{places.file} declares no [[actors]], so there is nothing to call")
     names = {name for name, _ in bindings}
     warnings += [
         f"{places.where(('vars', name))}: the variable `{name}` is shadowed by the binding of "

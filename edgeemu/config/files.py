@@ -64,8 +64,8 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-def parse_toml(text: str, path: Path) -> dict[str, Any]:
-    """The TOML document in `text`, which stands in the file `path`.
+def parse_toml(text: str, path: Path, shown: str) -> dict[str, Any]:
+    """The TOML document in `text`, which stands in the file `path`, told as `shown`.
 
     Raises:
         EdgeemuError: `E_CONFIG_SYNTAX`, with a code frame in its detail, unless that could show a
@@ -78,7 +78,7 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
         column = error.colno if line == error.lineno else len(text.splitlines()[-1]) + 1
         raise EdgeemuError(
             Code.CONFIG_SYNTAX,
-            what=f"{path.name} is not valid TOML: {error.msg}",
+            what=f"{shown} is not valid TOML: {error.msg}",
             why=f"line {line}, column {column} of {path}",
             fix=f"mend line {line}: strings stand in quotes, tables in [brackets], and a name "
             "stands once",
@@ -87,7 +87,7 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise EdgeemuError(
             Code.CONFIG_SYNTAX,
-            what=f"{path.name} cannot be read as TOML",
+            what=f"{shown} cannot be read as TOML",
             why=f"{path}: {error}",
             fix="shorten its longest number, or nest its values less deeply",
         ) from None

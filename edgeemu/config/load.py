@@ -102,7 +102,7 @@ def _load(
         raise _unsupported_file(source, shown)
     root = source.parent
     text = read_text(source)
-    document = parse_toml(text, source)
+    document = parse_toml(text, source, shown)
     lines = find_lines(text)
     env_file = read_env_files(root)
     env = env_file
@@ -131,6 +131,7 @@ def _load(
         bindings=manifest.bindings,
         unsupported=manifest.unsupported,
         functions=functions,
+        is_primary=primary is None,
         warnings=warnings,
     )
     return build_config(values, sources)

@@ -58,6 +58,7 @@ class EdgeemuFixture:
         emulator: the emulator itself, for what has no plain call here.
         clock: reads and moves the emulated time.
         seed: of all randomness.
+        root: the project's folder.
         settings: of the test.
 
     Raises:
@@ -68,7 +69,7 @@ class EdgeemuFixture:
         self, config: Config, settings: FixtureSettings, *, evict_always: bool = False
     ) -> None:
         self.settings = settings
-        self._root = str(config.root.resolve())
+        self.root = str(config.root.resolve())
         self._witness = Witness(settings.allow)
         self._calls: list[PendingCall] = []
         self._broken: BaseException | None = None
@@ -251,7 +252,7 @@ class EdgeemuFixture:
         """The traceback of an error from the first frame of the project on."""
         found = error.__traceback__
         while found is not None:
-            if is_project_file(found.tb_frame.f_code.co_filename, self._root):
+            if is_project_file(found.tb_frame.f_code.co_filename, self.root):
                 return found
             found = found.tb_next
         return error.__traceback__

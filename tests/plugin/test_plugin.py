@@ -9,6 +9,8 @@ import pytest
 
 # Imported out here, since what an inner run imports is forgotten, and imported anew, after it.
 import edgeemu.testing
+from edgeemu.errors import Code, EdgeemuError
+from edgeemu.testing.traces import is_told
 
 pytest_plugins = ["pytester"]
 
@@ -456,6 +458,37 @@ def test_wait(edgeemu):
 
 
 # --- options and cost --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "edgeemu.actor('Box/a').nope()",
+        "edgeemu.actor('Box/a')._secret()",
+        "edgeemu.actor('Box/a').arm(1, 2, 3)",
+        "edgeemu.actor('Box/a').arm(ms=1)",
+        "edgeemu.actor('Box/a').echo(object())",
+        "edgeemu.actor('Box/a').storage.put('k', object())",
+        "edgeemu.actor('Box/a').alarm.set('noon')",
+        "edgeemu.actor('Bx/a')",
+        "edgeemu.evict('Bx/a')",
+        "edgeemu.kv('CASH').get('key')",
+        "edgeemu.clock.advance('5 min')",
+        "edgeemu.journal.of('services')",
+    ],
+)
+def test_misuse_shows_the_line_of_the_test_and_nothing_of_edgeemu(project, wrong):
+    result = project.run(f"def test_it(edgeemu):\n    {wrong}\n")
+    failed(result, f">*{wrong.replace('[', '[[]')}", "test_it.py:2: *Error", failed=1)
+    result.stdout.no_fnmatch_line("*edgeemu/*.py:*")
+    shown = str(result.stdout).partition("= FAILURES =")[2].partition("- edgeemu -")[0]
+    assert len(shown.splitlines()) < 15, shown
+
+
+def test_a_bug_of_edgeemu_keeps_its_frames():
+    bug = EdgeemuError(Code.INTERNAL, what="a bug", why="a promise broke", fix="report it")
+    assert not is_told(bug) and not is_told(KeyError("key"))
+    assert is_told(EdgeemuError(Code.USAGE, what="a misuse", why="so", fix="mend it"))
 
 
 def test_option_evicts_after_every_turn(project):

@@ -74,6 +74,9 @@ class A(StatefulActor):
     async def reads_a_variable(self):
         return self.env.PLAN
 
+    async def reads_a_secret(self):
+        return self.env.COUPON
+
     async def binds_a_tuple(self):
         self.ctx.storage.sql.exec("SELECT ?, ?", (1, 2))
 
@@ -106,13 +109,16 @@ async def fetch(request, env):
 """
 
 
+TOML = '[vars]\nPLAN = "gold"\n[secrets]\nCOUPON = "half"\n'
+
+
 def _failure(tmp_path: Path, method: str, *args: Any) -> EdgeemuError:
     async def story(emulator: Emulator) -> EdgeemuError:
         with pytest.raises(EdgeemuError) as caught:
             await emulator.call(X, method, args)
         return caught.value
 
-    config = write_project(tmp_path, SOURCE, toml='[vars]\nPLAN = "gold"\n')
+    config = write_project(tmp_path, SOURCE, toml=TOML)
     error: EdgeemuError = run_with(config, story, frozen(alone=True))
     return error
 
@@ -138,6 +144,7 @@ def test_a_result_that_was_not_awaited_says_so(tmp_path: Path, method: str) -> N
         ("names_arguments", "stub.two(...) without `second=`"),
         ("reads_a_variable", "reach the function in front only"),
         ("reads_a_variable", "`actor_vars = true` under [dev]"),
+        ("reads_a_secret", "`await self.env.SECRETS.get('COUPON')`"),
         ("binds_a_tuple", "one argument for each `?`"),
         ("binds_a_dict", "one argument for each `?`"),
         ("binds_unawaited", "write `await` in front of it"),

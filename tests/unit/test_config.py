@@ -762,6 +762,28 @@ def test_errors_of_a_function_name_its_file(root: Path, billing: Path) -> None:
     assert "../billing/telnyx.toml line 3" in error.why.replace("\\", "/")
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("main =\n", "../billing/telnyx.toml is not valid TOML"),
+        ("x = " + "[" * 2_000, "../billing/telnyx.toml "),
+        ('name = "bills"\n', "../billing/telnyx.toml names no `main`"),
+    ],
+)
+def test_function_whose_file_is_broken_is_told_from_the_project(
+    root: Path, billing: Path, text: str, what: str
+) -> None:
+    (billing / "telnyx.toml").write_text(text)
+    assert what in failure(root, MAIN + BILLING).what.replace("\\", "/")
+
+
+def test_function_need_not_declare_actors(root: Path, billing: Path) -> None:
+    (billing / "telnyx.toml").write_text('name = "bills"\nmain = "main.py"\n')
+    config = load(root, MAIN + BILLING)
+    assert config.functions["billing"].warnings == ()
+    assert "edgeemu.toml declares no [[actors]], so there is nothing to call" in config.warnings
+
+
 def test_function_cannot_set_what_is_of_the_emulator(root: Path, billing: Path) -> None:
     (billing / "edgeemu.toml").write_text(
         'main = "main.py"\nseed = 5\n[clock]\nmode = "frozen"\n[dev]\nport = 1\n' + ACTOR

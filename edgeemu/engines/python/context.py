@@ -321,6 +321,12 @@ class Env:
         self.__dict__.update(bindings)
 
     def __getattr__(self, name: str) -> NoReturn:
+        secrets = self.__dict__.get("SECRETS")
+        if isinstance(secrets, Secrets) and name in secrets._values:
+            raise AttributeError(
+                f"env has no binding {name!r}; the secret is read by its handle: "
+                f"`await self.env.SECRETS.get({name!r})`"
+            )
         if name in self._function_only:
             raise AttributeError(
                 f"env.{name} is a plain variable, and those of [vars] reach the function in front "
