@@ -259,6 +259,11 @@ def pause_thread_ms(duration_ms: float) -> None:
     time.sleep(duration_ms / 1_000)
 
 
+def loop_time_s() -> float:
+    """Real seconds as an event loop counts them, also while a step of actor code runs."""
+    return _REAL_MONOTONIC()
+
+
 stopwatch_ns: Callable[[], int] = time.perf_counter_ns
 """A running count of real nanoseconds, for measuring how long code took."""
 

@@ -128,6 +128,33 @@ def test_timers_of_the_tool_stay_real_while_the_clock_is_frozen(tmp_path: Path) 
     play(tmp_path, source, body)
 
 
+def test_timers_that_the_tool_sets_in_the_middle_of_a_step_are_real(tmp_path: Path) -> None:
+    """A live log shows a warning a moment after it arose, though its turn waits on virtual time."""
+
+    async def body(emulator: Emulator) -> None:
+        await emulator.call(inst("A/x"), "warn_and_nap", [0])
+        emulator.flush()
+        told = asyncio.Event()
+        emulator.watch(lambda batch: told.set())
+        emulator.warn("W_CONFIG", "what is planned before the step is over with this")
+        await wait_event_real_ms(told, 5_000)
+        told.clear()
+        napping = emulator.start_call(inst("A/x"), "warn_and_nap", [20])
+        await wait_event_real_ms(told, 5_000)
+        assert told.is_set(), "the journal was not written out"
+        await emulator.clock.advance(60_000)
+        await napping.wait_result()
+
+    play(
+        tmp_path,
+        "    async def warn_and_nap(self, seconds):\n"
+        "        if seconds:\n"
+        "            self.ctx.storage.set_alarm(1_900_000_000)\n"
+        "        await asyncio.sleep(seconds)\n",
+        body,
+    )
+
+
 def test_tasks_that_a_turn_leaves_behind_belong_to_the_move(tmp_path: Path) -> None:
     source = """
     async def go(self):

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Protocol
 from weakref import WeakSet
 
-from edgeemu.clock import ActorTime, EmulatorClock, stopwatch_ns
+from edgeemu.clock import ActorTime, EmulatorClock, loop_time_s, stopwatch_ns
 from edgeemu.core.timers import Timer, Timers
 from edgeemu.engines.python.containment import contained
 from edgeemu.engines.python.scope import Scope, caller_place, current, is_project_file
@@ -338,7 +338,9 @@ class EmulatorLoop(asyncio.SelectorEventLoop):
         """Seconds: of the emulated clock inside actor code, of the real one elsewhere."""
         if self._world is not None and current.get() is not None:
             return self._world.clock.now_ms() / 1_000
-        return super().time()
+        # Not asyncio's own: `time.monotonic` is fake during a step, in which the tool itself may
+        # set a timer, such as the one that writes the journal out.
+        return loop_time_s()
 
     def call_later(  # type: ignore[override]
         self,
