@@ -51,6 +51,7 @@ class SocketProtocol(asyncio.Protocol):
         self._parts: list[bytes | bytearray | memoryview] = []
         self._is_text = False
         self._lost = False
+        self._asked = False
 
     # --- what uvicorn and the loop tell ----------------------------------------------------
 
@@ -67,11 +68,17 @@ class SocketProtocol(asyncio.Protocol):
                 self._take(event)
             elif self._wire.parser_exc is None:
                 self._take_frame(event)
+        unread = self._wire.handshake_exc is not None and self._number is None
+        if unread and not self._asked:  # `websockets` then only ends the connection.
+            answer = plain_text(400, "an upgrade to a WebSocket is a GET without a body")
+            self._transport.write(_response_of(answer).serialize())
         self._write()
         if self._wire.parser_exc is not None:
             self._broke(str(self._wire.parser_exc))
-        elif self._wire.handshake_exc is not None and self._number is None:
+        elif unread:
             self._transport.close()
+        elif self._number is not None:  # Pongs that nobody reads count, too.
+            self._app.emulator.sockets.bound_unread(self._number)
 
     def eof_received(self) -> None:
         """The client sends no more; the connection then closes."""
@@ -96,6 +103,7 @@ class SocketProtocol(asyncio.Protocol):
 
     def _take(self, request: Request) -> None:
         """Let the function in front answer the request; nothing is read until it has."""
+        self._asked = True
         accepted = self._wire.accept(request)
         refused = None
         if request.method != "GET":
@@ -137,14 +145,7 @@ class SocketProtocol(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _refuse(self, response: PlainResponse) -> None:
-        try:
-            phrase = HTTPStatus(response.status).phrase
-        except ValueError:
-            phrase = ""
-        headers = Headers(list(response.headers))
-        headers["content-length"] = str(len(response.body))
-        headers["connection"] = "close"
-        self._wire.send_response(Response(response.status, phrase, headers, response.body))
+        self._wire.send_response(_response_of(response))
 
     # --- frames ----------------------------------------------------------------------------
 
@@ -161,7 +162,8 @@ class SocketProtocol(asyncio.Protocol):
             self._parts = []
         elif event.opcode is not Opcode.CONT:
             return  # Pings are answered already, and pongs want no answer.
-        self._parts.append(event.data)
+        if event.data:  # Empty frames without end must not fill the memory either.
+            self._parts.append(event.data)
         if event.fin:
             whole, self._parts = b"".join(self._parts), []
             self._received(whole)
@@ -236,6 +238,18 @@ class SocketProtocol(asyncio.Protocol):
         """As `Peer.unsent_bytes`."""
         size: int = self._transport.get_write_buffer_size()
         return size
+
+
+def _response_of(response: PlainResponse) -> Response:
+    """A response that ends the connection."""
+    try:
+        phrase = HTTPStatus(response.status).phrase
+    except ValueError:
+        phrase = ""
+    headers = Headers(list(response.headers))
+    headers["content-length"] = str(len(response.body))
+    headers["connection"] = "close"
+    return Response(response.status, phrase, headers, response.body)
 
 
 _NO_SOCKETS_ERROR = EdgeemuError(

@@ -114,8 +114,7 @@ class Sockets:
         """A message of the client has arrived."""
         link = self._links.get(number)
         if link is not None and link.open:
-            size = len(data.encode()) if isinstance(data, str) else len(data)
-            event = SocketEvent(number, SocketPart.MESSAGE, data, size)
+            event = SocketEvent(number, SocketPart.MESSAGE, data, _size_bytes(data))
             self._request(number, event, f"turn {number}")
 
     def ended(self, number: int, code: int, reason: str = "", *, error: str | None = None) -> None:
@@ -185,9 +184,8 @@ class Sockets:
         link = self._links.get(number)
         if link is None or not link.open:
             return False
-        link.outbox_bytes += len(data)
-        if link.outbox_bytes + link.peer.unsent_bytes() > SOCKET_UNSENT_BYTES_MAX:
-            self._give_up(number, link)
+        link.outbox_bytes += _size_bytes(data)
+        if not self.bound_unread(number):
             return False
         self._put(number, link, data)
         return True
@@ -212,6 +210,16 @@ class Sockets:
         """Bytes of a socket that wait for the client to read."""
         link = self._links.get(number)
         return 0 if link is None else link.outbox_bytes + link.peer.unsent_bytes()
+
+    def bound_unread(self, number: int) -> bool:
+        """Cut a client off that leaves too much unread; whether the socket is still open."""
+        link = self._links.get(number)
+        if link is None or not link.open:
+            return False
+        if link.outbox_bytes + link.peer.unsent_bytes() <= SOCKET_UNSENT_BYTES_MAX:
+            return True
+        self._give_up(number, link)
+        return False
 
     def _give_up(self, number: int, link: _Link) -> None:
         """A client that does not read is cut off, before it takes the memory."""
@@ -242,6 +250,11 @@ class Sockets:
                 link.peer.sever()
             else:
                 link.peer.finish(item.code, item.reason)
+
+
+def _size_bytes(data: str | bytes) -> int:
+    """Bytes of a message on the wire."""
+    return len(data) if isinstance(data, bytes) or data.isascii() else len(data.encode())
 
 
 def answer_upgrade(instance: InstanceId, request: PlainRequest) -> PlainResponse:

@@ -135,6 +135,8 @@ def test_upgrade_is_a_get_and_the_first_protocol_is_echoed(served: Served) -> No
         assert "sec-websocket-extensions" not in client.response.headers
     post = UPGRADE.format(path="/A/head").replace("GET", "POST")
     assert read_all(served.raw(post)).startswith(b"HTTP/1.1 400 ")
+    with_body = post.replace("\r\n\r\n", "\r\nContent-Length: 2\r\n\r\n{}")
+    assert read_all(served.raw(with_body)).startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize(
@@ -159,6 +161,16 @@ def test_messages_and_pings_are_answered(served: Served) -> None:
         client.send(["echo ", "in ", "pieces"])
         assert client.recv() == "in pieces"
         assert client.ping().wait(WAIT_SECONDS)
+
+
+def test_pongs_that_nobody_reads_have_a_bound(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgeemu.emulator.sockets.SOCKET_UNSENT_BYTES_MAX", 10_000)
+    ping = frame(9, bytes(100), fin=True, reserved=0, masked=True) * 1_000
+    with served.raw_socket("/A/flood") as flood, pytest.raises(ConnectionError):
+        for _ in range(1_000):  # 100 MB, far more than the system itself buffers.
+            flood.sendall(ping)
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,16 @@ def test_client_that_never_reads_is_severed(
     play(tmp_path, LISTENERS, body)
 
 
+def test_what_waits_for_a_client_is_counted_in_bytes(tmp_path: Path) -> None:
+    async def body(emulator: Emulator) -> None:
+        emulator.sockets.open(Upgrade(inst("A/x"), ask(), ""), SlowPeer(), "test")
+        await settle(emulator)
+        seen = "[ws.send('\\u00e9\\u20ac'), ws.buffered_amount][1]"
+        assert await emulator.call(inst("A/x"), "try_", [seen]) == 5
+
+    play(tmp_path, LISTENERS, body)
+
+
 def test_client_that_leaves_before_its_handler_runs_is_still_heard(tmp_path: Path) -> None:
     source = LISTENERS + "    async def nap(self):\n        await asyncio.sleep(1)\n"
 
