@@ -483,6 +483,7 @@ class Emulator:
             )
         engine.swap()
         self.load_error = None
+        self._shell.notices.code_changed()
         self._shell.dispatch(CodeReplaced(now_ms))
         data = {"files": list(files)}
         self._shell.record(Entry(Kind.RELOAD, now_ms, cause="reload", data=data))

@@ -23,6 +23,12 @@ class Notices:
         self._record = record
         self._now_ms = now_ms
         self._warned: dict[str, set[str]] = {}
+        self._warned_places: dict[str, set[str]] = {}
+        """Those that name a line."""
+
+    def code_changed(self) -> None:
+        """Tell of each line anew: another may stand in its place now."""
+        self._warned_places.clear()
 
     def warn(
         self,
@@ -43,7 +49,7 @@ class Notices:
             key: what counts as one place, if it is neither `where` nor `message`.
         """
         key = key or where or message
-        warned = self._warned.setdefault(code, set())
+        warned = (self._warned if where is None else self._warned_places).setdefault(code, set())
         if key not in warned and len(warned) < WARNED_PLACES_MAX:
             warned.add(key)
             self._write(code, {"message": message, "where": where}, instance, turn_id)

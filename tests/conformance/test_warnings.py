@@ -310,6 +310,16 @@ def _message(tmp_path: Path, *steps: tuple[Any, ...]) -> str:
     return message
 
 
+def test_each_line_is_told_anew_when_the_code_was_reloaded(tmp_path: Path) -> None:
+    async def body(emulator: Emulator) -> list[str]:
+        for step in [call("close"), call("touch"), call("close"), RELOAD] * 2:
+            await _take(emulator, step)
+        return [entry["code"] for entry in warnings_of(emulator)]
+
+    found = run_with(write_project(tmp_path, SOURCE), body)
+    assert found == ["W_DELETE_ALL_ALARM"] * 2
+
+
 def test_given_up_names_instance_attempts_last_error_and_line(tmp_path: Path) -> None:
     steps = (call("plan", "raise"), call("touch"), advance(90_000))
     message = _message(tmp_path, *steps)
