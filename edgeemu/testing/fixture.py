@@ -307,6 +307,8 @@ class EdgeemuFixture:
         """What helps to understand a test that failed: seed, time and the end of the journal."""
         start = format_instant(self.settings.start_ms)
         head = f"seed {self.seed}, clock from {start} to {self.clock.now}"
+        if not self._runner.get_loop().is_closed():
+            self.emulator.flush()  # What happened last is what the reader looks for.
         lines = self._witness.last_lines() or ["nothing happened"]
         return "\n".join([head, "the end of the journal:", *lines])
 

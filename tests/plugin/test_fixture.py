@@ -382,6 +382,11 @@ def test_fetch_goes_through_the_function_in_front(edgeemu):
         edgeemu.fetch("POST", "/", json=1, body="1")
 
 
+def test_report_ends_with_what_happened_last(edgeemu):
+    edgeemu.fetch("GET", "/last")
+    assert "GET http://localhost/last" in edgeemu.report().splitlines()[-1]
+
+
 @pytest.mark.edgeemu(allow=["ValueError"])
 def test_error_of_the_front_is_a_response(edgeemu):
     response = edgeemu.fetch("GET", "/raise")
