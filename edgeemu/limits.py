@@ -173,6 +173,10 @@ SQL_FILES_OPEN_MAX = 64
 """Files of instances that use SQL which the store keeps open, beside those in the middle of a turn
 (a choice: three descriptors each, of the 256 that a process of macOS has)."""
 
+DESCRIPTORS_WANTED = 8_192
+"""Descriptors that a server asks the system for, where it may have as many (a choice: those of
+`CONNECTIONS_MAX` clients on both sides, and of the files that as many turns have open at once)."""
+
 SQL_DATABASE_BYTES_MAX = 1024 * 1024 * 1024
 """Bytes of the SQL database of one instance (spec/telnyx-actors.md section 16.2: 1 GB)."""
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from edgeemu.cli.journal import entry_lines, mode_words
 from edgeemu.cli.render import Line
 from edgeemu.core.journal import Recorded
 from edgeemu.errors import EdgeemuError
+from edgeemu.limits import DESCRIPTORS_WANTED
 
 if TYPE_CHECKING:
     from edgeemu.api.server import Running
@@ -181,8 +183,23 @@ def serve_project(
         on_stopping=log.stopping,
     )
     calm_collector()
+    _ask_for_descriptors()
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(serving)
+
+
+def _ask_for_descriptors() -> None:
+    """Open more files and connections at once than a shell allows by itself, where that may be."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such bound.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS_WANTED if hard == resource.RLIM_INFINITY else min(DESCRIPTORS_WANTED, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    with suppress(OSError, ValueError):  # The system may refuse all the same.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _start_over(state_dir: Path) -> None:

@@ -98,7 +98,7 @@ class OwnFiles:
         for row_id, type_name, name in found:
             instance = InstanceId(type_name, name)
             with suppress(EdgeemuError):
-                self._catch_up(self._connect(row_id, instance, marked=True), row_id, meta=True)
+                self._take_up(self._connect(row_id, instance, marked=True), row_id, meta=True)
 
     def settle(self) -> None:
         """Tell the state file of a turn that it failed to commit.
@@ -125,7 +125,7 @@ class OwnFiles:
         file = self._connect(row_id, instance, marked=False)
         if self._ahead is None or self._ahead[0] != row_id:
             # Behind a failed start; the clock has gone on since, and is not told of the past.
-            self._catch_up(file, row_id, meta=False)
+            self._take_up(file, row_id, meta=False)
         return file
 
     def open_for_turn(self, row_id: int, instance: InstanceId) -> OwnFile:
@@ -146,6 +146,7 @@ class OwnFiles:
             EdgeemuError: `E_STATE_DAMAGED` or `E_STATE_UNWRITABLE`.
         """
         self._tell_time()
+        self._make_room()
         keys: list[tuple[str, bytes]] = []
         if row_id is not None:
             keys = planning.KEYS.read_range(self._db, (row_id,), KeyRange())
@@ -230,7 +231,7 @@ class OwnFiles:
                 self._folder.discard(file)
             raise
         file.marked = True
-        self._remember(row_id, file)
+        self._open[row_id] = file
 
     def _undo_state(self) -> None:
         """Undo the transaction of the state file if it was not committed."""
@@ -244,6 +245,17 @@ class OwnFiles:
             self._db.executemany(_MARK, marks)
         file.marked = True
         self._closed.clear()
+
+    def _take_up(self, file: OwnFile, row_id: int, *, meta: bool) -> None:
+        """Tell the state file of the last turn in a file just opened; one that fails is let go."""
+        told = False
+        try:
+            self._catch_up(file, row_id, meta=meta)
+            told = True
+        finally:
+            if not told:  # It may still be ahead, and is marked so.
+                del self._open[row_id]
+                file.close(keep_log=True)
 
     def _catch_up(self, file: OwnFile, row_id: int, *, meta: bool) -> None:
         """Tell the state file of the last turn in a file, if it does not know of it."""
@@ -276,20 +288,21 @@ class OwnFiles:
 
     def _connect(self, row_id: int, instance: InstanceId, *, marked: bool) -> OwnFile:
         self._tell_time()
+        self._make_room()
         file = self._folder.open(instance)
         file.marked = marked
-        self._remember(row_id, file)
+        self._open[row_id] = file
         return file
 
-    def _remember(self, row_id: int, file: OwnFile) -> None:
-        self._open[row_id] = file
-        too_many = len(self._open) - SQL_FILES_OPEN_MAX
+    def _make_room(self) -> None:
+        """Close files that no turn uses before one more is opened: descriptors are few."""
+        too_many = len(self._open) + len(self._moving) + 1 - SQL_FILES_OPEN_MAX
         if too_many <= 0:
             return
         idle = [each for each, found in self._open.items() if not found.busy]
-        for each in idle[:too_many]:
-            if each != row_id and (self._ahead is None or each != self._ahead[0]):
-                self._close(each, keep_log=True)
+        ahead = None if self._ahead is None else self._ahead[0]
+        for row_id in [each for each in idle if each != ahead][:too_many]:
+            self._close(row_id, keep_log=True)
 
     def _close(self, row_id: int, *, keep_log: bool) -> None:
         file = self._open.pop(row_id)

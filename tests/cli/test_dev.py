@@ -12,6 +12,7 @@ from typing import Protocol
 
 import pytest
 
+from edgeemu.limits import DESCRIPTORS_WANTED
 from tests.cli.conftest import CONFIG, FILTERS, MAIN, Run, Server
 
 pytestmark = pytest.mark.slow
@@ -251,6 +252,23 @@ def test_a_saved_test_does_not_reload(start: Start, project: Path) -> None:
     (project / "src/main.py").write_text(MAIN + "\n")
     server.wait_said("RELOADED  src/main.py; storage")
     assert server.said.count("RELOADED") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such bound")
+def test_a_server_takes_more_descriptors_than_a_shell_gives() -> None:
+    """256 of them, as on macOS, are too few for a load test."""
+    script = (
+        "import resource\n"
+        "from edgeemu.cli.serving import _ask_for_descriptors\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))\n"
+        "_ask_for_descriptors()\n"
+        "print(*resource.getrlimit(resource.RLIMIT_NOFILE), hard)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    soft, hard, hard_before = map(int, done.stdout.split())
+    assert hard == hard_before
+    assert soft == (min(DESCRIPTORS_WANTED, hard) if hard >= 0 else DESCRIPTORS_WANTED)
 
 
 def test_a_second_server_says_where_the_first_one_is(start: Start, run: Run, project: Path) -> None:

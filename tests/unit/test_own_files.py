@@ -468,6 +468,19 @@ def test_few_files_are_open_however_many_there_are(tmp_path, monkeypatch):
     store.close()
 
 
+def test_files_on_the_move_count_among_those_that_are_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(own_files, "SQL_FILES_OPEN_MAX", 3)
+    store = SqliteStore(tmp_path)
+    play(store, MOVING)
+    play(store, MOVING, BOB)
+    store.load(ALICE)
+    assert len(store._own._open) == 2
+    for number in range(3):
+        store.sql(InstanceId("Session", f"new{number}"))
+    assert (len(store._own._open), len(store._own._moving)) == (0, 3)
+    store.close()
+
+
 _names = st.text(max_size=80) | st.sampled_from(["con", "A", "a", "a.b", "", ".", "..", "ab" * 900])
 
 
