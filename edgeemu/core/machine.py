@@ -450,6 +450,8 @@ class Machine(Residence):
             failure = Failure("ActorCrashedError", instance.fault.message)
             ending = replace(ending, outcome=Outcome.CRASHED, failure=failure, commit=keep)
             instance.drop = Drop("crash", "fault")
+        elif ending.outcome is Outcome.CRASHED:
+            instance.drop = instance.drop or Drop("crash", f"turn {turn.id}")
         self._finish(instance, turn, ending, now_ms, keep=keep, out=out)
 
     def _finish(

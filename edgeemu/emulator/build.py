@@ -10,11 +10,11 @@ from edgeemu.core.machine import Machine
 from edgeemu.core.profile import PROFILES
 from edgeemu.core.ratelimits import RateCounts
 from edgeemu.emulator.functions import make_project
-from edgeemu.emulator.hosts import Outside
 from edgeemu.emulator.kv import KvStore
 from edgeemu.emulator.position import META_POSITION, next_turn_id
 from edgeemu.emulator.services import Services
 from edgeemu.emulator.shell import Shell
+from edgeemu.emulator.surroundings import Outside
 from edgeemu.engines.python.engine import PythonEngine
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.limits import STATE_LOCK_WAIT_MS

@@ -7,8 +7,8 @@ the machine is put off until the step is over.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from threading import get_ident
 from typing import Any
 
@@ -18,16 +18,14 @@ from edgeemu.core.events import Ending, Failure, Outcome, TurnKind
 from edgeemu.core.kv import KvPage
 from edgeemu.core.names import odd_name_text
 from edgeemu.core.overlay import KeyRange, TurnWrites
-from edgeemu.core.profile import Profile
-from edgeemu.core.ratelimits import RateCounts, RateRule
+from edgeemu.core.ratelimits import RateRule
 from edgeemu.core.rows import Alarm, AlarmWrite, InstanceRow
 from edgeemu.core.sizes import oversize_text
 from edgeemu.core.sql import SqlRows
 from edgeemu.core.transactions import Transactions
 from edgeemu.core.upgrades import asks_for_upgrade
-from edgeemu.emulator.kv import KvStore
-from edgeemu.emulator.services import Services
-from edgeemu.emulator.sockets import Sockets, answer_upgrade
+from edgeemu.emulator.sockets import answer_upgrade
+from edgeemu.emulator.surroundings import Outside, Surroundings
 from edgeemu.engines.port import (
     Answer,
     Place,
@@ -36,81 +34,20 @@ from edgeemu.engines.port import (
     Service,
     Work,
 )
-from edgeemu.engines.python.loop import EmulatorLoop
+from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.rng import Random, stream
 from edgeemu.sdk.errors import ActorError, error_named
 from edgeemu.stores.database import Database
-from edgeemu.stores.port import Store, StoredTurn
-
-RequestTurn = Callable[
-    [InstanceId, TurnKind, Work, str, Callable[[Ending, Answer], None], int | None], None
-]
-"""Asks the shell for a turn: instance, kind, work, cause, what to do with the answer, caller."""
+from edgeemu.stores.port import StoredTurn
 
 Entries = list[tuple[str, bytes]]
 """Keys and encoded values, in order."""
 
-TaskFailed = Callable[[InstanceId | None, int, Failure, BaseException], None]
-
-WarnOnce = Callable[[str, str, str | None, InstanceId | None, int | None, str | None], None]
-"""Writes a warning: code, message, place, instance, turn, and what counts as one place."""
-
+_STATE_FAILURES = (Code.STATE_DAMAGED, Code.STATE_NEWER, Code.STATE_UNWRITABLE)
+"""What is no fault of the code that met it."""
 
 _STRICT = "`strict = true` under [limits] refuses it"
-
-
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """What lies outside of actors, and what their code reaches through bindings."""
-
-    services: Services
-    kv: KvStore
-    rates: RateCounts
-
-
-class Surroundings:
-    """What all hosts of one emulator share."""
-
-    outside: Outside
-    """Given by whoever puts the emulator together."""
-
-    def __init__(
-        self,
-        *,
-        store: Store,
-        now_ms: Callable[[], int],
-        seed: int,
-        loop: EmulatorLoop,
-        request: RequestTurn,
-        warn: WarnOnce,
-        profile: Profile,
-        task_failed: TaskFailed,
-        sockets: Sockets,
-    ) -> None:
-        self.store = store
-        self.now_ms = now_ms
-        self.seed = seed
-        self.loop = loop
-        self.thread_id = get_ident()
-        self.request = request
-        self.warn = warn
-        self.profile = profile
-        self.task_failed = task_failed
-        self.here: Place = lambda: None
-        self.sockets = sockets
-        self.strict = False
-        self.unique_ids = False
-
-    def follow(self, *, strict: bool, unique_ids: bool) -> None:
-        """Go by these switches of the configuration from now on.
-
-        Args:
-            strict: whether what is only warned of otherwise is refused (U15, U25).
-            unique_ids: whether `new_unique_id` works, which it does not on the platform (U16).
-        """
-        self.strict = strict
-        self.unique_ids = unique_ids
 
 
 class TurnHost:
@@ -132,6 +69,8 @@ class TurnHost:
         self._database: Database | None = None
         self.writes = TurnWrites()
         self.ended = False
+        self.lost: EdgeemuError | None = None
+        """Why the store could not read what the turn asked for, if it could not."""
         self._closed = False
         self._asked_alarm = False
         self._left_alarm_at: str | None = None
@@ -301,7 +240,10 @@ class TurnHost:
             return False
         if keep and database.has_changes and database.problem() is None:
             return True
-        self._around.store.rollback_sql(self._owner)
+        # What cannot be undone was never committed: the file is at fault, and says so when it is
+        # asked again.
+        with suppress(EdgeemuError):
+            self._around.store.rollback_sql(self._owner)
         return False
 
     def call(self, instance: InstanceId, method: str, args: bytes) -> Awaitable[Any]:
@@ -437,7 +379,11 @@ class TurnHost:
             # It could still be at it when the turn commits.
             raise ActorError("SQL can be used in the method itself only, not in a thread")
         if self._database is None:
-            self._database = self._around.store.sql(self._owner)
+            try:
+                self._database = self._around.store.sql(self._owner)
+            except EdgeemuError as error:
+                self._note_lost(error)
+                raise
             self._database.draw_from(self._draw_for_sql)
         return self._database
 
@@ -462,10 +408,22 @@ class TurnHost:
         return self._alarm_ms if writes.alarm is None else writes.alarm.when_ms
 
     def _read(self, key: str) -> bytes | None:
-        return self._around.store.read(self._owner, key)
+        try:
+            return self._around.store.read(self._owner, key)
+        except EdgeemuError as error:
+            self._note_lost(error)
+            raise
 
     def _read_range(self, keys: KeyRange) -> Entries:
-        return self._around.store.read_range(self._owner, keys)
+        try:
+            return self._around.store.read_range(self._owner, keys)
+        except EdgeemuError as error:
+            self._note_lost(error)
+            raise
+
+    def _note_lost(self, error: EdgeemuError) -> None:
+        if error.code in _STATE_FAILURES:
+            self.lost = error
 
     @property
     def _owner(self) -> InstanceId:

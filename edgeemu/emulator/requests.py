@@ -1,14 +1,16 @@
 """What is asked of the shell, and what it answers: plain data."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from edgeemu.core.events import AlarmOutcome, Ending
+from edgeemu.core.events import AlarmOutcome, Ending, Turn
 from edgeemu.core.rows import AlarmWrite, Fault
+from edgeemu.core.timers import Timer
 from edgeemu.emulator.hosts import TurnHost
-from edgeemu.engines.port import Answer, PlainRequest
+from edgeemu.engines.port import Answer, PlainRequest, Work
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.sdk.http import full_url
 
@@ -26,6 +28,27 @@ class Edit(Struct, frozen=True):
     plan: Callable[[tuple[Fault, ...]], tuple[Fault, ...]] | None = None
     run: Callable[[TurnHost], None] | None = None
 
+    def make(self, host: TurnHost, faults: tuple[Fault, ...]) -> tuple[Fault, ...] | None:
+        """Make the change through the host of its turn; the new list of faults, if it plans some.
+
+        Args:
+            faults: those that are planned now.
+
+        Raises:
+            ActorError: for what the project, being strict, refuses.
+            EdgeemuError: where the store cannot read what the change needs.
+        """
+        if self.clear:
+            host.clear()
+        for key, data in (self.puts or {}).items():
+            if data is None:
+                host.delete(key)
+            else:
+                host.put(key, data)
+        if self.run is not None:
+            self.run(host)
+        return None if self.plan is None else self.plan(faults)
+
 
 class TurnReply(Struct, frozen=True):
     """How a turn ended, for whoever asked for it.
@@ -39,6 +62,21 @@ class TurnReply(Struct, frozen=True):
     answer: Answer = None
     alarm: AlarmOutcome | None = None
     refused: str | None = None
+    error: BaseException | None = None
+
+
+@dataclass(slots=True)
+class Pending:
+    """A turn between its request and its reply."""
+
+    turn: Turn
+    work: Work | None
+    edit: Edit | None
+    answered: Callable[[TurnReply], None] | None
+    parent: int | None = None
+    host: TurnHost | None = None
+    budget: Timer | None = None
+    answer: Answer = None
     error: BaseException | None = None
 
 

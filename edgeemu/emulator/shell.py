@@ -8,7 +8,6 @@ from asyncio import Future
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from edgeemu.clock import ClockMode, EmulatorClock, call_later_real_ms
@@ -41,36 +40,24 @@ from edgeemu.core.events import (
 )
 from edgeemu.core.journal import Entry, Recorded
 from edgeemu.core.machine import Machine
-from edgeemu.core.timers import Timer, Timers
+from edgeemu.core.timers import Timers
 from edgeemu.core.warnings import Warn
 from edgeemu.emulator.batching import EndedTurn, Part, split
-from edgeemu.emulator.hosts import Surroundings, TurnHost
+from edgeemu.emulator.cycles import cycle_of
+from edgeemu.emulator.hosts import TurnHost
 from edgeemu.emulator.notices import Notices
 from edgeemu.emulator.position import META_POSITION, Position
-from edgeemu.emulator.requests import Edit, TurnReply
+from edgeemu.emulator.requests import Edit, Pending, TurnReply
 from edgeemu.emulator.schedule import Schedule
 from edgeemu.emulator.sockets import Sockets
+from edgeemu.emulator.surroundings import Surroundings
 from edgeemu.engines.port import Answer, Engine, Result, Work
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.errors import Code, EdgeemuError, InvariantError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import ENTRY_DELAY_MS
+from edgeemu.sdk.errors import ActorError
 from edgeemu.stores.port import Batch, Store, StoredTurn
-
-
-@dataclass(slots=True)
-class _Pending:
-    """A turn between its request and its reply."""
-
-    turn: Turn
-    work: Work | None
-    edit: Edit | None
-    answered: Callable[[TurnReply], None] | None
-    parent: int | None = None
-    host: TurnHost | None = None
-    budget: Timer | None = None
-    answer: Answer = None
-    error: BaseException | None = None
 
 
 class Shell:
@@ -119,7 +106,7 @@ class Shell:
             profile=machine.profile,
             sockets=self.sockets,
         )
-        self._pending: dict[int, _Pending] = {}
+        self._pending: dict[int, Pending] = {}
         self._cycles: dict[int, str] = {}
         self._requested: dict[Future[TurnReply], Turn] = {}
         self._events: deque[Event] = deque()
@@ -133,6 +120,9 @@ class Shell:
 
     def dispatch(self, event: Event) -> None:
         """Let the machine take one event, and carry out all that follows from it."""
+        if self.broken is not None:
+            self._leave_nobody_waiting()
+            return
         self._events.append(event)
         if self._dispatching:
             return
@@ -144,6 +134,10 @@ class Shell:
         except InvariantError as error:
             self._break(error)
             raise
+        except Exception as error:  # Half of what was decided is carried out: nobody may wait on.
+            broken = InvariantError(f"an effect failed: {type(error).__name__}: {error}")
+            self._break(broken)
+            raise broken from error
         finally:
             self._dispatching = False
 
@@ -156,10 +150,14 @@ class Shell:
         entries, self._entries = self._entries, []
         with suppress(EdgeemuError):
             self.store.apply(Batch((), entries, self.clock.real_ms()))
-        for pending in list(self._pending.values()):
-            if pending.answered is not None:
-                pending.answered(TurnReply(refused="edgeemu has a bug"))
+        self._leave_nobody_waiting()
         self.on_broken(error)
+
+    def _leave_nobody_waiting(self) -> None:
+        pending, self._pending = self._pending, {}
+        for each in pending.values():
+            if each.answered is not None:
+                each.answered(TurnReply(refused="edgeemu has a bug"))
 
     def _perform(self, effect: Effect) -> None:
         match effect:
@@ -193,12 +191,15 @@ class Shell:
 
     def _load(self, instance: InstanceId) -> InstanceLoaded | LoadFailed:
         try:
-            return InstanceLoaded(self.clock.now_ms(), instance, self.store.load(instance))
+            row = self.store.load(instance)
         except EdgeemuError as error:
             self._load_error = error
             if error.code is not Code.ADDRESS_INVALID:  # That is only the caller's own mistake.
                 self._store_error = error
             return LoadFailed(self.clock.now_ms(), instance, error.what)
+        # The file of an instance may know another alarm than the index did (design D5).
+        self.schedule.note(instance, row.alarm)
+        return InstanceLoaded(self.clock.now_ms(), instance, row)
 
     @property
     def _engine(self) -> Engine:
@@ -227,7 +228,7 @@ class Shell:
 
         method = work.method if work is not None and kind is TurnKind.CALL else None
         turn = Turn(self.machine.take_turn_id(), instance, kind, method, cause)
-        self._pending[turn.id] = _Pending(turn, work, edit, answered)
+        self._pending[turn.id] = Pending(turn, work, edit, answered)
         self._requested[future] = turn
         future.add_done_callback(self._requested.pop)
         self.dispatch(TurnRequested(self.clock.now_ms(), turn))
@@ -262,22 +263,20 @@ class Shell:
 
         method = work.method if kind is TurnKind.CALL else None
         turn = Turn(self.machine.take_turn_id(), instance, kind, method, cause)
-        self._pending[turn.id] = _Pending(turn, work, None, reply, parent)
+        self._pending[turn.id] = Pending(turn, work, None, reply, parent)
         self._warn_of_cycle(turn, parent)
         self.dispatch(TurnRequested(self.clock.now_ms(), turn))
 
     def _warn_of_cycle(self, turn: Turn, parent: int | None) -> None:
-        """A call that leads back to a turn that runs gets none before that ends (U17)."""
-        path = [str(turn.instance)]
-        while parent is not None and (pending := self._pending.get(parent)) is not None:
-            path.append(str(pending.turn.instance))
-            if pending.turn.instance == turn.instance:
-                cycle = " -> ".join(reversed(path))
-                warn, text = self.notices.warn, call_cycle_text(cycle)
-                warn("W_CALL_CYCLE", text, None, turn.instance, turn.id)
-                self._cycles[turn.id] = cycle
-                return
-            parent = pending.parent
+        cycle = cycle_of(turn, parent, self._asked_by)
+        if cycle is not None:
+            warn, text = self.notices.warn, call_cycle_text(cycle)
+            warn("W_CALL_CYCLE", text, None, turn.instance, turn.id)
+            self._cycles[turn.id] = cycle
+
+    def _asked_by(self, turn_id: int) -> tuple[Turn, int | None] | None:
+        pending = self._pending.get(turn_id)
+        return None if pending is None else (pending.turn, pending.parent)
 
     # --- running turns ---------------------------------------------------------------------
 
@@ -288,13 +287,13 @@ class Shell:
             work = Work(turn.kind, retry_count=effect.retry_count)
             if turn.kind is TurnKind.SOCKET:
                 work = self.sockets.work(turn)
-            pending = self._pending[turn.id] = _Pending(turn, work, None, None)
+            pending = self._pending[turn.id] = Pending(turn, work, None, None)
         elif turn.kind is TurnKind.ALARM:
             pending.work = Work(turn.kind, retry_count=effect.retry_count)
         host = TurnHost(self.around, turn.instance, turn.id, effect.alarm)
         pending.host = host
         if pending.edit is not None:
-            self._apply_edit(turn, host, pending.edit)
+            self._apply_edit(turn, pending, host, pending.edit)
             return
         if pending.work is None:
             raise RuntimeError(f"turn {turn.id} has nothing to run")
@@ -303,21 +302,16 @@ class Shell:
             pending.budget = self.timers.add(at_ms, lambda: self._over_budget(turn, effect))
         self._engine.start(host, pending.work, lambda result: self._code_ended(turn, result))
 
-    def _apply_edit(self, turn: Turn, host: TurnHost, edit: Edit) -> None:
-        if edit.clear:
-            host.clear()
-        for key, data in (edit.puts or {}).items():
-            if data is None:
-                host.delete(key)
-            else:
-                host.put(key, data)
-        faults = None
-        if edit.plan is not None:
-            found = self.machine.find(turn.instance)
-            faults = edit.plan(found.stored.faults if found else ())
-        if edit.run is not None:
-            edit.run(host)
-        ending = Ending(Outcome.SUCCEEDED, alarm=edit.alarm, wrote=host.wrote, faults=faults)
+    def _apply_edit(self, turn: Turn, pending: Pending, host: TurnHost, edit: Edit) -> None:
+        found = self.machine.find(turn.instance)
+        faults, failure = None, None
+        try:
+            faults = edit.make(host, found.stored.faults if found else ())
+        except (ActorError, EdgeemuError) as error:
+            pending.error = error
+            failure = Failure(type(error).__name__, str(error))
+        outcome = Outcome.SUCCEEDED if failure is None else Outcome.FAILED
+        ending = Ending(outcome, failure, edit.alarm, wrote=host.wrote, faults=faults)
         host.ended = True
         self.dispatch(TurnEnded(self.clock.now_ms(), turn.id, ending))
 
@@ -332,6 +326,10 @@ class Shell:
         outcome = Outcome.SUCCEEDED if failure is None else Outcome.FAILED
         if result.hung:
             outcome = Outcome.TIMED_OUT
+        lost = pending.host.lost
+        if lost is not None:  # The handler is not to blame, and no attempt is used up.
+            pending.error = self._store_error = lost
+            outcome, failure = Outcome.CRASHED, Failure("ActorCrashedError", lost.what)
         self._end(pending, pending.host, outcome, failure)
 
     def _over_budget(self, turn: Turn, effect: StartTurn) -> None:
@@ -344,7 +342,7 @@ class Shell:
         self._end(pending, pending.host, Outcome.TIMED_OUT, failure)
 
     def _end(
-        self, pending: _Pending, host: TurnHost, outcome: Outcome, failure: Failure | None
+        self, pending: Pending, host: TurnHost, outcome: Outcome, failure: Failure | None
     ) -> None:
         host.ended = True
         if pending.budget is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from edgeemu.codec import decode, encode, from_json, to_json
 from edgeemu.core.rows import AlarmWrite
+from edgeemu.core.sizes import oversize_text
 from edgeemu.core.sql import SqlRows
 from edgeemu.emulator import problems
 from edgeemu.emulator.alarms import AlarmControl
@@ -182,9 +183,18 @@ class StorageControl:
 
     def _encode(self, key: str, value: Any) -> bytes:
         try:
-            return encode(from_json(value))
+            data = encode(from_json(value))
         except CodecError as error:
             raise _invalid(f"the value of `{key}`", str(error)) from None
+        large = oversize_text(key, data) if self._shell.around.strict else None
+        if large is not None:
+            raise EdgeemuError(
+                Code.VALUE_INVALID,
+                what=f"`{key[:80]}` cannot be stored, because the project is strict about sizes",
+                why=large,
+                fix="store less under it, or take `strict = true` out of [limits]",
+            )
+        return data
 
     def _from_json(self, what: str, value: Any) -> Any:
         try:

@@ -46,12 +46,25 @@ class TurnRequests:
         error, self._failed_assertion = self._failed_assertion, None
         return error
 
+    def check_name(self, instance: InstanceId) -> None:
+        """Warn of a name that is not safe on the platform, once a name (U15).
+
+        Raises:
+            EdgeemuError: `E_ADDRESS_INVALID` in strict mode.
+        """
+        odd = odd_name_text(instance.name, self.shell.machine.profile)
+        if odd is not None:
+            if self.shell.around.strict:
+                raise problems.odd_name(instance, odd)
+            self.shell.notices.warn("W_NAME_ODD", odd, None, instance, key=instance.name)
+
     async def edit(self, instance: InstanceId, edit: Edit, cause: str) -> None:
         """Make a change from outside, in its turn; the instance is not woken.
 
         Raises:
             EdgeemuError: as `wait_edit`.
         """
+        self.check_name(instance)
         future = self.shell.request(instance, TurnKind.EDIT, edit=edit, cause=cause)
         await self.wait_edit(instance, future)
 
@@ -69,6 +82,8 @@ class TurnRequests:
             raise problems.refused(instance, reply.refused or "")
         if reply.ending.outcome is Outcome.SUCCEEDED:
             return reply.answer
+        if isinstance(reply.error, EdgeemuError):  # The state is at fault, not the actor.
+            raise reply.error
         failed = self.take_failed_assertion()
         if failed is not None:
             raise failed
@@ -165,12 +180,7 @@ class StartedCall:
         self._turns = turns
         self._instance = instance
         self._method = method
-        odd = odd_name_text(instance.name, turns.shell.machine.profile)
-        if odd is not None:
-            if turns.shell.around.strict:
-                raise problems.odd_name(instance, odd)
-            warn = turns.shell.notices.warn
-            warn("W_NAME_ODD", odd, None, instance, key=instance.name)
+        turns.check_name(instance)
         work = Work(TurnKind.CALL, method, args)
         self._future = turns.shell.request(instance, TurnKind.CALL, work=work, cause=cause)
 

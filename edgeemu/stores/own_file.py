@@ -16,6 +16,7 @@ import apsw
 
 from edgeemu.core.rows import InstanceRow
 from edgeemu.ids import InstanceId
+from edgeemu.limits import INTEGER_MAX
 from edgeemu.stores import packing, problems
 from edgeemu.stores.database import Database
 from edgeemu.stores.keys import KeyTable
@@ -148,7 +149,10 @@ class OwnFile:
 
     def number(self) -> int:
         """How many turns the file has kept."""
-        return int(self.connection.execute(_READ_NUMBER).get)
+        number = self.connection.execute(_READ_NUMBER).get
+        if type(number) is not int or not 0 <= number < INTEGER_MAX:
+            raise packing.UnreadableError(f"it does not say how many turns it has kept: {number!r}")
+        return number
 
     def row(self) -> InstanceRow:
         """The row of the instance as its last turn left it."""
@@ -160,6 +164,10 @@ class OwnFile:
         found: Any = self.connection.execute(_READ_TURN).fetchone()
         row, entries, meta = map(packing.from_json, found)
         packing.unpack_row(row)
+        if not isinstance(entries, list) or not isinstance(meta, dict):
+            raise packing.UnreadableError("its last turn cannot be read")
+        for each in entries:
+            packing.unpack_entry(each)
         return LastTurn(tuple(row), [tuple(each) for each in entries], meta)
 
     def write(
@@ -307,6 +315,9 @@ class OwnFolder:
         found = connection.execute(_FIND_OWNER).fetchone()
         if found is None:
             raise problems.damaged(path, "it does not say whose it is", self._state_folder)
+        if type(found[0]) is not int:
+            cause = f"its format is no number: {found[0]!r}"
+            raise problems.damaged(path, cause, self._state_folder)
         if found[0] > FORMAT:
             raise problems.newer(path, version=found[0], version_known=FORMAT)
         owner = InstanceId(found[1], found[2])

@@ -82,6 +82,9 @@ _NO_PAST = (None,) * len(PAST_COLUMNS)
 _ALARM_AT = 2
 _PAST_AT = _ALARM_AT + len(ALARM_COLUMNS)
 _REST_AT = _PAST_AT + len(PAST_COLUMNS)
+_TEXTS = {"set_by", "past_state", "past_set_by", "faults", "last_turn", "last_error"}
+_NUMBERS_AT = [at for at, name in enumerate(ROW_COLUMNS) if name not in _TEXTS]
+_NUMBER_TYPES = (int, type(None))
 _KINDS = {kind.value: kind for kind in Kind}
 _PAST_STATES = {state.value: state for state in PastAlarmState}
 
@@ -205,6 +208,9 @@ def pack_row(row: InstanceRow) -> PackedRow:
 def unpack_row(columns: PackedRow) -> InstanceRow:
     """The row that `pack_row` made into columns."""
     last_delivery_at_ms, faults, last_turn, last_error = columns[_REST_AT:]
+    for at in _NUMBERS_AT:  # SQLite keeps any value in any column, such as one edited by hand.
+        if type(columns[at]) not in _NUMBER_TYPES:
+            raise ValueError(f"{ROW_COLUMNS[at]} is no whole number: {columns[at]!r}")
     return InstanceRow(
         created_at_ms=columns[0],
         generation=columns[1],
