@@ -134,8 +134,8 @@ def actor_table(actors: Sequence[Fields]) -> list[Line]:
                 actor["actor"],
                 (state, "bad") if state == "broken" else state,
                 due_at(actor["alarm"]) if actor["alarm"] else "-",
-                str(actor["keys"]),
-                str(actor["bytes"]),
+                "?" if actor["keys"] is None else str(actor["keys"]),
+                "?" if actor["bytes"] is None else str(actor["bytes"]),
                 _turn_words(last) if last else "-",
             ]
         )
@@ -159,7 +159,11 @@ def actor_lines(actor: Fields, waits_at: str | None = None) -> list[Line]:
         facts.append(("alarm", text))
     else:
         facts.append(("alarm", "none"))
-    facts.append(("storage", f"{count(actor['keys'], 'key')}, {count(actor['bytes'], 'byte')}"))
+    if damage := actor.get("state_error"):
+        facts.append(("storage", f"{damage['what']}: {damage['why']}"))
+    else:
+        text = f"{count(actor['keys'], 'key')}, {count(actor['bytes'], 'byte')}"
+        facts.append(("storage", text))
     if actor.get("sql_bytes"):
         facts.append(("sql", f"a database of {count(actor['sql_bytes'], 'byte')}"))
     if actor.get("sockets"):

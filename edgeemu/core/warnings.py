@@ -28,6 +28,7 @@ RUNTIME_WARNINGS: dict[str, str] = {
     "W_LATE_STORAGE": "Code that ran past the end of its turn used the storage; nothing is kept.",
     "W_ALARM_STORM": "An alarm is set again for an instant that is already due, without end.",
     "W_ALARM_ORPHAN": "An alarm is due whose actor type the configuration no longer declares.",
+    "W_STATE_AT_FAULT": "The kept state of an instance is damaged, so the instance is left out.",
     "W_ACTOR_ENV": "An actor reads an environment variable; on the platform it finds none.",
     "W_CONFIG": "The configuration asks for something that edgeemu does not do.",
     "W_RESPONSE_HEADER": "The function in front answered with a header that HTTP cannot carry.",

@@ -358,7 +358,7 @@ class Emulator:
             EdgeemuError: `E_INSTANCE_UNKNOWN` if it was never touched.
         """
         self._shell.flush()
-        row = self._parts.store.load(instance)
+        row = views.kept_row(self._parts.store, instance)
         if row.created_at_ms is None and self._shell.machine.find(instance) is None:
             raise problems.unknown_instance(instance)
         return self._show(instance, row)
@@ -369,8 +369,7 @@ class Emulator:
             row,
             machine=self._shell.machine,
             now_ms=self._shell.clock.now_ms(),
-            size=self._parts.store.measure(instance),
-            sql_bytes=self._parts.store.measure_sql(instance),
+            store=self._parts.store,
         )
 
     def waiting(self) -> list[dict[str, Any]]:

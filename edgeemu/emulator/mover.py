@@ -161,7 +161,7 @@ class Mover:
             at_ms = self._next_instant_ms(None)
             delay_ms = None if at_ms is None else self._clock.real_delay_ms(at_ms)
             self._planned_ms = at_ms
-            if self._shell.take_store_error() is not None:
+            if self._shell.faults.take() is not None:
                 delay_ms = max(delay_ms or 0, 1_000.0)  # A store that cannot write gets time.
                 await pause_real_ms(delay_ms)
             elif self._moving.locked():
@@ -183,7 +183,8 @@ class Mover:
     ) -> list[DueAlarm]:
         """The first `wanted` alarms that are not being delivered already, nor held back."""
         machine, stormy, held = self._shell.machine, self._storms.found, self._held
-        limit = wanted + machine.delivering_count + len(stormy)
+        at_fault = self._shell.faults
+        limit = wanted + machine.delivering_count + len(stormy) + len(at_fault)
         due = self._shell.schedule.due(
             fire_by_ms=fire_by_ms,
             eligible_by_ms=eligible_by_ms,
@@ -202,6 +203,7 @@ class Mover:
             if not machine.delivers(found.instance)
             and found.instance.type in types
             and found.instance not in stormy
+            and found.instance not in at_fault
             and not (held is not None and held.holds(found.alarm))
         )
         return list(islice(free, wanted))
@@ -289,7 +291,7 @@ class Mover:
         steps = 0
         while True:
             await self.quiesce()
-            error = self._stopped() or self._shell.take_store_error()
+            error = self._stopped() or self._shell.faults.take()
             if error is not None:
                 raise error
             instant_ms = self._next_instant_ms(self._latest_due_ms(until_ms))
@@ -320,7 +322,7 @@ class Mover:
         self._held = None
         ticking, self._storms = self._storms, _Storms(self._storm_count_max)
         self._tally = Tally()
-        self._shell.take_store_error()  # What a call met before is not this move's.
+        self._shell.faults.forget()  # What a call met before is not this move's.
         self._in_move = True
         try:
             yield self._tally

@@ -6,7 +6,7 @@ from edgeemu.core.events import Failure
 from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.warnings import RUNTIME_WARNINGS, Warn
 from edgeemu.engines.port import Engine
-from edgeemu.errors import InvariantError, docs_link
+from edgeemu.errors import EdgeemuError, InvariantError, docs_link
 from edgeemu.ids import InstanceId
 from edgeemu.limits import WARNED_PLACES_MAX
 
@@ -66,6 +66,12 @@ class Notices:
         message = f"a task that was not awaited failed: {failure.name}: {failure.message}"
         data = {"message": message, "where": failure.where, "error": error}
         self._write("W_TASK_FAILED", data, instance, turn_id)
+
+    def state_at_fault(self, instance: InstanceId, error: EdgeemuError) -> None:
+        """The state of one instance cannot be read: its turns and its alarm cannot run."""
+        message = f"{instance} is left out, and its alarm waits: {error.what}: {error.why}"
+        data = {"message": message, "where": None, **error.as_json()}
+        self._write("W_STATE_AT_FAULT", data, instance, None)
 
     def blocked(
         self,

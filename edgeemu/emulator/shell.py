@@ -50,6 +50,7 @@ from edgeemu.emulator.position import META_POSITION, Position
 from edgeemu.emulator.requests import Edit, Pending, TurnReply
 from edgeemu.emulator.schedule import Schedule
 from edgeemu.emulator.sockets import Sockets
+from edgeemu.emulator.state_faults import StateFaults
 from edgeemu.emulator.surroundings import Surroundings
 from edgeemu.engines.port import Answer, Engine, Result, Work
 from edgeemu.engines.python.loop import EmulatorLoop
@@ -91,9 +92,9 @@ class Shell:
         self.on_failed_assertion: Callable[[AssertionError], None] | None = None
         self.on_broken: Callable[[BaseException], None] = lambda _: None
         self.broken: InvariantError | None = None
-        self._store_error: EdgeemuError | None = None
         self._load_error: EdgeemuError | None = None
         self.notices = Notices(self.record, clock.now_ms)
+        self.faults = StateFaults(self.notices)
         self.sockets = Sockets(self)
         self.around = Surroundings(
             store=store,
@@ -195,7 +196,7 @@ class Shell:
         except EdgeemuError as error:
             self._load_error = error
             if error.code is not Code.ADDRESS_INVALID:  # That is only the caller's own mistake.
-                self._store_error = error
+                self.faults.note(error, instance)
             return LoadFailed(self.clock.now_ms(), instance, error.what)
         # The file of an instance may know another alarm than the index did (design D5).
         self.schedule.note(instance, row.alarm)
@@ -328,8 +329,11 @@ class Shell:
             outcome = Outcome.TIMED_OUT
         lost = pending.host.lost
         if lost is not None:  # The handler is not to blame, and no attempt is used up.
-            pending.error = self._store_error = lost
+            pending.error = lost
+            self.faults.note(lost, turn.instance)
             outcome, failure = Outcome.CRASHED, Failure("ActorCrashedError", lost.what)
+        elif failure is None:
+            self.faults.mended(turn.instance)
         self._end(pending, pending.host, outcome, failure)
 
     def _over_budget(self, turn: Turn, effect: StartTurn) -> None:
@@ -461,16 +465,14 @@ class Shell:
             for single in part.one_by_one():
                 self._tell(single, self._apply(single))
             return
-        self._store_error = error
+        alone = [
+            each.stored.instance for each in part.turns if self.store.stands_alone(each.stored)
+        ]
+        self.faults.note(error, *alone)
         for each in part.turns:
             with suppress(EdgeemuError):
                 self.store.rollback_sql(each.stored.instance)
             self.dispatch(CommitFailed(self.clock.now_ms(), each.turn_id, error.what))
-
-    def take_store_error(self) -> EdgeemuError | None:
-        """What the store refused since the last time, if it did."""
-        error, self._store_error = self._store_error, None
-        return error
 
     # --- what the engine tells -------------------------------------------------------------
 

@@ -5,8 +5,10 @@ from typing import Any
 from edgeemu.core.instances import Life
 from edgeemu.core.machine import Machine
 from edgeemu.core.rows import Alarm, InstanceRow
+from edgeemu.emulator.state_faults import AT_FAULT
+from edgeemu.errors import EdgeemuError
 from edgeemu.ids import InstanceId
-from edgeemu.stores.port import DueAlarm, EndedAlarm
+from edgeemu.stores.port import DueAlarm, EndedAlarm, Store
 from edgeemu.units import format_instant
 
 
@@ -63,27 +65,54 @@ def life_of(machine: Machine, instance: InstanceId) -> Life:
     return Life.EVICTED if found is None else found.life
 
 
+def kept_row(store: Store, instance: InstanceId) -> InstanceRow:
+    """What is kept of an instance: as the state file has it where its own file is damaged."""
+    try:
+        return store.load(instance)
+    except EdgeemuError as error:
+        found = []
+        if error.code in AT_FAULT:
+            found = store.instances(type_name=instance.type, prefix=instance.name, limit=1)
+        if [each for each, _ in found] != [instance]:
+            raise
+        return found[0][1]
+
+
 def instance_json(
     instance: InstanceId,
     row: InstanceRow,
     *,
     machine: Machine,
     now_ms: int,
-    size: tuple[int, int],
-    sql_bytes: int,
+    store: Store,
 ) -> dict[str, Any]:
-    """One instance as `actors show --json` shows it; `size` is keys and their bytes."""
+    """One instance as `actors show --json` shows it.
+
+    Where its file is damaged, `state_error` says so, the sizes are None, and the rest is what the
+    state file knows of it.
+    """
     found = machine.find(instance)
+    state = life_of(machine, instance)
+    keys = size_bytes = sql_bytes = state_error = None
+    try:
+        store.load(instance)  # What is listed comes from the index, which is not damaged.
+        keys, size_bytes = store.measure(instance)
+        sql_bytes = store.measure_sql(instance)
+    except EdgeemuError as error:
+        if error.code not in AT_FAULT:
+            raise
+        state, state_error = Life.BROKEN, error.as_json()["error"]
     known = row if found is None or found.row is None else found.row
     alarm = None
     if known.alarm is not None:
         alarm = alarm_json(instance, known.alarm, machine=machine, now_ms=now_ms)
     return {
         "actor": str(instance),
-        "state": life_of(machine, instance).value,
+        "state": state.value,
+        "state_error": state_error,
         "alarm": alarm,
-        "keys": size[0],
-        "bytes": size[1],
+        "keys": keys,
+        "bytes": size_bytes,
         "sql_bytes": sql_bytes,
         "sockets": 0 if found is None else len(found.sockets),
         "created_at_ms": known.created_at_ms,

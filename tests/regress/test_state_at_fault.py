@@ -1,5 +1,6 @@
 """What is the state's fault, or a refusal, never costs an alarm, nor leaves anybody waiting."""
 
+import asyncio
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from edgeemu.clock import ClockMode, wait_event_real_ms
 from edgeemu.core.machine import Machine
 from edgeemu.emulator import Emulator
 from edgeemu.errors import Code, EdgeemuError, InvariantError
@@ -133,7 +135,7 @@ def test_damage_that_a_handler_meets_uses_up_no_attempt(tmp_path: Path) -> None:
 
     async def body(emulator: Emulator) -> None:
         for _ in range(6):
-            await refused(Code.STATE_DAMAGED, emulator.clock.advance(60_000))
+            assert (await emulator.clock.advance(60_000))["deliveries"] <= 1
         (pending,) = emulator.alarms.list()
         assert (pending["state"], pending["attempt"]) == ("waiting", 0)
         assert "crashed" in {entry.get("outcome") for entry in emulator.journal()}
@@ -188,11 +190,53 @@ def test_values_that_no_edgeemu_wrote_are_damage_of_that_instance(
 
     async def body(emulator: Emulator) -> None:
         await refused(Code.STATE_DAMAGED, emulator.call(X, "look"))
-        await refused(Code.STATE_DAMAGED, emulator.clock.advance(120_000))
+        await emulator.call(inst("A/other"), "arm", [60_000])
+        for deliveries in (1, 0):  # The other one's; and nobody waits for ever.
+            assert (await emulator.clock.advance(120_000))["deliveries"] == deliveries
         assert [each["state"] for each in emulator.alarms.list()] == ["waiting"]
-        assert await emulator.call(inst("A/other"), "look") == ["never", None]
+        warned = [entry for entry in emulator.journal() if entry["kind"] == "warning"]
+        assert [(each["code"], each["actor"]) for each in warned] == [
+            ("W_STATE_AT_FAULT", "A/x")
+        ] * 3, "the call and each move tell of it"
+        other, broken = emulator.list_instances()
+        assert (other["state"], other["state_error"], other["keys"]) == ("evicted", None, 2)
+        assert (broken["state"], broken["keys"]) == ("broken", None)
+        assert broken["alarm"]["due_at_ms"] == T0_MS + 60_000
+        shown = emulator.show_instance(X)
+        assert shown["state_error"] == broken["state_error"]
+        assert "x.sqlite" in shown["state_error"]["what"]
 
     run_with(config, body, frozen(state))
+
+
+def test_damaged_file_holds_up_no_other_while_time_passes_by_itself(tmp_path: Path) -> None:
+    config, state = write_project(tmp_path, SOURCE), tmp_path / "state"
+    run_with(config, lambda emulator: _arm(emulator, 0), frozen(state))
+    good = (state / OWN).read_bytes()
+    (state / OWN).write_bytes(b"x" * 4_096)
+    (state / OWN).with_name("x.sqlite-wal").unlink(missing_ok=True)
+
+    async def body(emulator: Emulator) -> Any:
+        warned, delivered = asyncio.Event(), asyncio.Event()
+
+        def note(batch: list[Any]) -> None:
+            kinds = {str(item.entry.kind): item.entry.instance for item in batch}
+            if "warning" in kinds:
+                warned.set()
+            if "alarm" in kinds:
+                delivered.set()
+
+        emulator.watch(note)
+        emulator.start()
+        await wait_event_real_ms(warned, 5_000)
+        await emulator.call(inst("A/other"), "arm", [0])
+        await wait_event_real_ms(delivered, 5_000)
+        assert await emulator.call(inst("A/other"), "look") == [1, None]
+        (state / OWN).write_bytes(good)  # Put back while the server runs.
+        await emulator.run_present()
+        return await emulator.call(X, "look")
+
+    assert run_with(config, body, frozen(state, mode=ClockMode.REAL)) == [1, None]
 
 
 def test_text_in_a_column_of_numbers_is_damage(tmp_path: Path) -> None:
