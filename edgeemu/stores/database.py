@@ -203,6 +203,12 @@ class Database:
             return SqlError("the statement ran on for too long, and was stopped")
         if isinstance(error, apsw.Error):
             return SqlError(str(error))
+        if isinstance(error, UnicodeDecodeError):
+            self._cursor.close(True)  # The statement is in the midst of its rows.
+            self._cursor = self.connection.cursor()
+            return SqlError(
+                "the statement gives text that is no UTF-8: read it with CAST(... AS BLOB)"
+            )
         if isinstance(error, UnicodeEncodeError):
             return TypeError("SQL text cannot hold a lone surrogate, half a character")
         if isinstance(error, OverflowError):

@@ -118,6 +118,15 @@ def test_what_cannot_be_bound_is_a_type_error(database: Database, value: object)
         database.exec("SELECT ?", (value,))
 
 
+def test_text_that_is_no_utf_8_is_an_sql_error_and_the_turn_goes_on(database: Database) -> None:
+    database.exec("CREATE TABLE t (a); INSERT INTO t VALUES (CAST(x'ff' AS TEXT)), ('b')")
+    with pytest.raises(SqlError, match=r"no UTF-8: read it with CAST\(\.\.\. AS BLOB\)"):
+        database.exec("SELECT a FROM t")
+    assert database.exec("SELECT CAST(a AS BLOB) FROM t").rows == [(b"\xff",), (b"b",)]
+    database.exec("DROP TABLE t")  # It would be locked by a statement that still runs.
+    database.commit()
+
+
 def test_query_that_is_no_string_is_a_type_error(database: Database) -> None:
     with pytest.raises(TypeError, match="a query is a str, not bytes"):
         database.exec(b"SELECT 1")  # type: ignore[arg-type]
