@@ -117,6 +117,15 @@ class OwnFile:
         self._pages_max = PAGES_MAX
         """How large the user's SQL may make the file."""
         self._bounded = False
+        self._identity = _identity_of(path)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the file still lies under its name: one that was deleted keeps nothing."""
+        try:
+            return _identity_of(self.path) == self._identity
+        except OSError:
+            return False
 
     @property
     def database(self) -> Database:
@@ -190,7 +199,14 @@ class OwnFile:
         self.connection.execute(_WRITE_TURN, (number, *told))
 
     def commit(self) -> None:
-        """Keep the turn."""
+        """Keep the turn.
+
+        Raises:
+            EdgeemuError: `E_STATE_DAMAGED` if the file is no longer there; the turn stays open.
+        """
+        if not self.in_place:
+            cause = "the file was deleted or replaced while it was open"
+            raise problems.damaged(self.path, cause, self._state_folder)
         if self.busy:
             self.database.commit()
         else:
@@ -210,7 +226,7 @@ class OwnFile:
             keep_log: leave the log beside the file, as a death would: copying it into the file
                 waits for the disk.
         """
-        if keep_log:
+        if keep_log or not self.in_place:  # Another file may have come, with a log of its own.
             with suppress(apsw.Error):
                 self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         close_quietly(self.connection)
@@ -351,6 +367,11 @@ def path_of(state_folder: Path, instance: InstanceId) -> Path:
     plain_name = _PLAIN_NAME.fullmatch(name) and not _DEVICE.fullmatch(name)
     folder = type_name if plain_type else _hashed(type_name)
     return state_folder / FOLDER / folder / f"{name if plain_name else _hashed(name)}.sqlite"
+
+
+def _identity_of(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def _hashed(text: str) -> str:

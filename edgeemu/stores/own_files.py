@@ -29,7 +29,7 @@ from typing import Any
 import apsw
 
 from edgeemu.core.overlay import KeyRange
-from edgeemu.errors import EdgeemuError
+from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import SQL_FILES_OPEN_MAX
 from edgeemu.stores import planning
@@ -103,12 +103,19 @@ class OwnFiles:
     def settle(self) -> None:
         """Tell the state file of a turn that it failed to commit.
 
+        A file that is damaged by now is passed over: it tells when it can be opened again.
+
         Raises:
             EdgeemuError: `E_STATE_UNWRITABLE` if it still fails.
         """
-        if self._ahead is not None:
+        if self._ahead is None:
+            return
+        try:
             self._catch_up(self.open(*self._ahead), self._ahead[0], meta=True)
-            self._ahead = None
+        except EdgeemuError as error:
+            if error.code is Code.STATE_UNWRITABLE:
+                raise
+        self._ahead = None
 
     # --- looking ---------------------------------------------------------------------------
 
@@ -127,6 +134,14 @@ class OwnFiles:
             # Behind a failed start; the clock has gone on since, and is not told of the past.
             self._take_up(file, row_id, meta=False)
         return file
+
+    def open_anew(self, row_id: int, instance: InstanceId) -> OwnFile:
+        """As `open`, of the file that lies there now: the one that was open may be deleted."""
+        file = self._open.get(row_id)
+        if file is not None and not file.busy and not file.in_place:
+            del self._open[row_id]
+            file.close(keep_log=True)
+        return self.open(row_id, instance)
 
     def open_for_turn(self, row_id: int, instance: InstanceId) -> OwnFile:
         """The file of an instance at home there, with the transaction of a turn open."""

@@ -482,7 +482,9 @@ class SqliteStore:
         if not self._own.any:
             return None
         place = self._find(instance)
-        return self._own.open(place.row_id, instance) if place is not None and place.own else None
+        if place is None or not place.own:
+            return None
+        return self._own.open_anew(place.row_id, instance)
 
     def _remember(self, instance: InstanceId, place: _Place) -> None:
         if len(self._places) >= IDS_REMEMBERED_MAX:

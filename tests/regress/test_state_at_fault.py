@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,43 @@ def test_damaged_file_holds_up_no_other_while_time_passes_by_itself(tmp_path: Pa
         return await emulator.call(X, "look")
 
     assert run_with(config, body, frozen(state, mode=ClockMode.REAL)) == [1, None]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps open files from being deleted")
+@pytest.mark.parametrize("put_back", [False, True], ids=["deleted", "replaced"])
+@pytest.mark.parametrize("method", ["arm", "count"], ids=["with SQL", "keys alone"])
+def test_turn_whose_file_is_gone_is_not_counted_as_done(
+    tmp_path: Path, method: str, put_back: bool
+) -> None:
+    source = SOURCE + (
+        "    async def count(self, n):\n        await self.ctx.storage.put('ran', n)\n"
+    )
+    config, state = write_project(tmp_path, source), tmp_path / "state"
+
+    async def body(emulator: Emulator) -> Any:
+        await _arm(emulator)
+        emulator.flush()
+        copy = [(path, path.read_bytes()) for path in state.glob("sql/A/x.sqlite*")]
+        for path, _ in copy:
+            path.unlink()
+        for path, data in copy if put_back else ():
+            if not path.name.endswith("-shm"):
+                path.write_bytes(data)
+        error = await refused(Code.ACTOR_FAILED, emulator.call(X, method, [5]))
+        assert "x.sqlite" in error.what
+        if put_back:
+            return await emulator.call(X, "look")
+        await refused(Code.STATE_DAMAGED, emulator.call(X, "look"))
+        (shown,) = emulator.list_instances()
+        assert shown["state"] == "broken"
+        assert [each["attempt"] for each in emulator.alarms.list()] == [0]
+        assert not list(state.glob("sql/A/*")), "a new file hides the loss"
+        return None
+
+    found = run_with(config, body, frozen(state))
+    if put_back:
+        assert found == ["never", T0_MS + 60_000]
+        assert run_with(config, lambda emulator: emulator.call(X, "look"), frozen(state)) == found
 
 
 def test_text_in_a_column_of_numbers_is_damage(tmp_path: Path) -> None:
