@@ -68,6 +68,8 @@ def test_modules_of_one_name_do_not_mix(tmp_path: Path) -> None:
     async def body(emulator: Emulator) -> None:
         assert await emulator.call(inst("Order/x"), "helper") == ["shop helpers"] * 2
         assert await emulator.call(inst("Account/x"), "helper") == ["billing helpers"] * 3
+        by_name = await emulator.call(inst("Account/x"), "helper_by_name")
+        assert by_name == ["billing helpers", "billing helpers", "json"]
         assert await emulator.call(inst("Order/x"), "helper") == ["shop helpers"] * 2
         assert await get(emulator, "/") == (200, "shop shop helpers")
         assert await get(emulator, "/", "billing") == (200, "billing billing helpers billing")

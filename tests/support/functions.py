@@ -103,6 +103,13 @@ class Account(StatefulActor):
         import src.helpers as again
         return [NAME, late.NAME, again.NAME]
 
+    async def helper_by_name(self):
+        import importlib
+        from importlib import import_module
+        import importlib.util
+        found = [importlib.import_module("src.helpers"), import_module(".helpers", "src")]
+        return [each.NAME for each in found] + [importlib.util.find_spec("json").name]
+
 
 async def fetch(request, env):
     if request.path == "/balance":

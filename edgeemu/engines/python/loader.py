@@ -93,6 +93,17 @@ class _FreshLoader(importlib.machinery.SourceFileLoader):
         return self.source_to_code(data, path)
 
 
+class _Importlib(ModuleType):
+    """`importlib` as the modules see it that find each other: with an `import_module` of theirs."""
+
+    def __init__(self, import_module: Callable[..., ModuleType]) -> None:
+        super().__init__("importlib", importlib.__doc__)
+        self.import_module = import_module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib, name)
+
+
 class _ProjectFinder(importlib.abc.MetaPathFinder):
     """Finds modules of the project: under its root and beside `main`.
 
@@ -186,15 +197,24 @@ class ProjectLoader:
     def _importer_of(self, modules: dict[str, ModuleType]) -> Importer:
         """An `__import__` that finds the modules of one generation, whenever it is called."""
 
-        def import_module(name: str, *args: Any, **named: Any) -> ModuleType:
+        def import_named(name: str, *args: Any, **named: Any) -> ModuleType:
             level = named.get("level", args[3] if len(args) > 3 else 0)
-            if self._loading or not self._may_be_ours(name, level, modules):
-                return builtins.__import__(name, *args, **named)
-            self._finder.importer = import_module
-            with self._isolated(modules):
-                return builtins.__import__(name, *args, **named)
+            found = within(name, level, partial(builtins.__import__, name, *args, **named))
+            return library if found is importlib else found
 
-        return import_module
+        def import_module(name: str, package: str | None = None) -> ModuleType:
+            level = 1 if name.startswith(".") else 0
+            return within(name, level, partial(importlib.import_module, name, package))
+
+        def within(name: str, level: int, find: Callable[[], ModuleType]) -> ModuleType:
+            if self._loading or not self._may_be_ours(name, level, modules):
+                return find()
+            self._finder.importer = import_named
+            with self._isolated(modules):
+                return find()
+
+        library = _Importlib(import_module)
+        return import_named
 
     def _may_be_ours(self, name: str, level: int, modules: dict[str, ModuleType]) -> bool:
         top = name.partition(".")[0]
