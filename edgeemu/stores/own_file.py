@@ -33,7 +33,7 @@ from edgeemu.stores.sqlite_file import (
 )
 
 FOLDER = "sql"
-"""Where the files lie in the state folder: `sql/<Type>/<safe name>.sqlite` (design D5)."""
+"""Where the files lie in the state folder: `sql/<safe type>/<safe name>.sqlite` (design D5)."""
 
 FORMAT = 1
 """The version of our tables; `user_version` belongs to the user's SQL."""
@@ -74,7 +74,9 @@ _READ_NUMBER = "SELECT number FROM _edgeemu_turn"
 _READ_ROW = "SELECT row FROM _edgeemu_turn"
 _READ_TURN = "SELECT row, entries, meta FROM _edgeemu_turn"
 
-_PLAIN_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
+_PLAIN_TYPE = re.compile(r"[a-z][a-z0-9_]{0,59}")
+_OLD_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
+"""Types whose folders were named after them as they are, capital letters and all."""
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 """Names that Windows keeps for itself."""
@@ -360,13 +362,25 @@ def path_of(state_folder: Path, instance: InstanceId) -> Path:
     """Where the file of an instance lies.
 
     Names stay readable where every file system can tell them apart; else a hash is added, so that
-    no two instances have one file, wherever upper and lower case are the same.
+    no two instances have one file, wherever upper and lower case are the same. A file that lies in
+    a folder of the old form, with capital letters, stays where it is.
     """
     type_name, name = instance
-    plain_type = _PLAIN_TYPE.fullmatch(type_name) and not _DEVICE.fullmatch(type_name)
-    plain_name = _PLAIN_NAME.fullmatch(name) and not _DEVICE.fullmatch(name)
-    folder = type_name if plain_type else _hashed(type_name)
-    return state_folder / FOLDER / folder / f"{name if plain_name else _hashed(name)}.sqlite"
+    root = state_folder / FOLDER
+    file = f"{name if _is_plain(_PLAIN_NAME, name) else _hashed(name)}.sqlite"
+    if _is_plain(_PLAIN_TYPE, type_name):
+        return root / type_name / file
+    path = root / _hashed(type_name) / file
+    if not path.exists() and _is_plain(_OLD_TYPE, type_name):
+        old = root / type_name / file
+        # Where case does not count, `old` may also be found by the name of another type.
+        if old.exists() and any(each.name == type_name for each in root.iterdir()):
+            return old
+    return path
+
+
+def _is_plain(pattern: re.Pattern[str], text: str) -> bool:
+    return bool(pattern.fullmatch(text)) and not _DEVICE.fullmatch(text)
 
 
 def _identity_of(path: Path) -> tuple[int, int]:

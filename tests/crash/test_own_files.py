@@ -29,7 +29,7 @@ def test_own_file_from_outside(tmp_path):
     async def write(emulator):
         await emulator.call(ONE, "open")
         await emulator.call(ONE, "add", [1])
-        assert (folder / "sql" / "Till" / "one.sqlite").exists()
+        assert list(folder.glob("sql/till.*/one.sqlite"))
 
     async def look(emulator):
         assert emulator.storage.list(ONE) == {"add000001": 1, "sum": 1}

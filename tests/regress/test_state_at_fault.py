@@ -14,6 +14,7 @@ from edgeemu.clock import ClockMode, wait_event_real_ms
 from edgeemu.core.machine import Machine
 from edgeemu.emulator import Emulator
 from edgeemu.errors import Code, EdgeemuError, InvariantError
+from edgeemu.stores.own_file import path_of
 from tests.support.emulators import T0_MS, frozen, inst, run_with, write_project
 
 SOURCE = """
@@ -34,7 +35,7 @@ class A(StatefulActor):
 """
 X = inst("A/x")
 STRICT = "[limits]\nstrict = true\n"
-OWN = Path("sql/A/x.sqlite")
+OWN = path_of(Path(), X)
 
 
 async def _arm(emulator: Emulator, after_ms: int = 60_000) -> None:
@@ -143,7 +144,7 @@ def test_damage_that_a_handler_meets_uses_up_no_attempt(tmp_path: Path) -> None:
 
     run_with(config, body, frozen(state))
     # Mended by hand, the alarm is there to be delivered.
-    for rest in state.glob("sql/A/x.sqlite*"):
+    for rest in state.glob(f"{OWN}*"):
         rest.unlink()
     shutil.copy(tmp_path / "good", state / OWN)
 

@@ -6,6 +6,7 @@ alarm and the journal is then there whole or not at all (design D4, D5).
 """
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -120,9 +121,7 @@ def test_the_story_without_trouble(tmp_path):
     assert number_of(store) == LAST
     assert shared_keys(store) == 0
     store.close()
-    assert sorted(path.name for path in (tmp_path / "sql" / "Session").iterdir()) == [
-        "alice.sqlite"
-    ]
+    assert [path.name for path in path_of(tmp_path, ALICE).parent.iterdir()] == ["alice.sqlite"]
     store = SqliteStore(tmp_path)
     assert number_of(store) == LAST
     store.close()
@@ -313,13 +312,13 @@ def test_a_move_that_is_undone_leaves_no_file(tmp_path):
     store = SqliteStore(tmp_path)
     play(store, 1)
     store.sql(ALICE).exec("CREATE TABLE numbers (number)")
-    assert list((tmp_path / "sql" / "Session").iterdir())
+    assert list(path_of(tmp_path, ALICE).parent.iterdir())
     store.rollback_sql(ALICE)
-    assert not list((tmp_path / "sql" / "Session").iterdir())
+    assert not list(path_of(tmp_path, ALICE).parent.iterdir())
     assert number_of(store) == 1
     store.sql(ALICE)
     store.close()
-    assert not list((tmp_path / "sql" / "Session").iterdir())
+    assert not list(path_of(tmp_path, ALICE).parent.iterdir())
 
 
 # --- death of the process ----------------------------------------------------------------------
@@ -481,7 +480,9 @@ def test_files_on_the_move_count_among_those_that_are_open(tmp_path, monkeypatch
     store.close()
 
 
-_names = st.text(max_size=80) | st.sampled_from(["con", "A", "a", "a.b", "", ".", "..", "ab" * 900])
+_names = st.text(max_size=80) | st.sampled_from(
+    ["con", "Cart", "cart", "A", "a", "a.b", "", ".", "..", "ab" * 900]
+)
 
 
 @given(_names, _names, _names, _names)
@@ -494,16 +495,31 @@ def test_no_two_instances_have_one_file(first_type, first, second_type, second):
         assert len(path.parts) == 4
         assert all(len(part) < 100 and part.isascii() for part in path.parts)
         assert not {*path.parts} & {"..", ".", ""}
-    # Types that differ in case alone share a folder where the file system says so: the file tells.
-    if first_type == second_type and one != other:
+    if one != other:
         assert str(paths[0]).lower() != str(paths[1]).lower()
 
 
 def test_names_stay_readable():
     here = Path("state")
-    assert path_of(here, ALICE) == here / "sql" / "Session" / "alice.sqlite"
+    assert path_of(here, InstanceId("session", "alice")) == here / "sql/session/alice.sqlite"
+    assert re.fullmatch(r"state/sql/session\.\w{32}/alice\.sqlite", path_of(here, ALICE).as_posix())
     assert path_of(here, InstanceId("Cart", "Über/1")).name.startswith("_ber_1.")
     assert path_of(here, InstanceId("Cart", "nul")).name != "nul.sqlite"
+
+
+def test_file_in_a_folder_of_the_old_form_stays_in_use(tmp_path):
+    store = SqliteStore(tmp_path)
+    for number in range(1, KEYS_ONLY + 1):
+        play(store, number)
+    store.close()
+    old = tmp_path / "sql" / "Session" / "alice.sqlite"
+    path_of(tmp_path, ALICE).parent.rename(old.parent)
+    store = SqliteStore(tmp_path)
+    assert number_of(store) == KEYS_ONLY
+    assert path_of(tmp_path, ALICE) == old
+    # On a file system that ignores case, `old` would also be found by this name.
+    assert path_of(tmp_path, InstanceId("SESSION", "alice")).parent.name.startswith("session.")
+    store.close()
 
 
 # --- files that cannot be used -----------------------------------------------------------------
