@@ -50,6 +50,12 @@ PYTHON: tuple[Difference, ...] = (
         "use storage in the method itself",
     ),
     Difference(
+        "`pragma_table_list` and `dbstat` list the tables `_edgeemu_*` too, and a view on "
+        "`sqlite_master` is kept as one on `_edgeemu_catalogue`",
+        "no such tables",
+        "the keys of an instance lie in the file of its SQL data; `sqlite_master` leaves them out",
+    ),
+    Difference(
         "Arguments that do not fit the method's parameters are refused",
         "missing ones are undefined, others are ignored",
         "Python has it so, and it finds mistakes",

@@ -36,6 +36,7 @@ _ROLLS_BACK = frozenset({"OR", "CONFLICT", "RAISE"})
 """Words before a ROLLBACK that would end the transaction of the whole turn."""
 
 _BEFORE_NAMES = (["REFERENCES"], ["TO"])
+_BEFORE_TABLES = (["FROM"], ["JOIN"])
 _WITHOUT_ROWS = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER"})
 _CATALOGUES = frozenset({"sqlite_master", "sqlite_schema"})
 
@@ -121,6 +122,8 @@ class _Reader:
             self.cacheable = False
             if self.words[-1:] in _BEFORE_NAMES:  # Of these names SQLite asks nobody.
                 _checked_name(text)
+        elif kind == "string" and self.words[-1:] in _BEFORE_TABLES:
+            text = _checked_name(text)  # SQLite takes a string for a name where one must stand.
         first = not self.words
         after = self.words[-2:] if self.words and self.words[-1] == "(" else self.words[-1:]
         if (first and upper in _CONTROL) or (

@@ -349,6 +349,8 @@ def test_catalogue_shows_the_users_tables_only(database: Database) -> None:
     assert database.exec("SELECT name FROM sqlite_master").rows == names
     assert database.exec("SELECT sqlite_schema.name FROM main.sqlite_schema").rows == names
     assert database.exec('SELECT name FROM "sqlite_master"').rows == names
+    assert database.exec("SELECT name FROM 'sqlite_master'").rows == names
+    assert database.exec("SELECT b.name FROM v JOIN 'sqlite_schema' b USING (name)").rows == names
     assert database.exec("SELECT 'sqlite_master', name FROM v").rows[0] == ("sqlite_master", "t")
     listed = database.exec("SELECT 1; PRAGMA table_list").rows
     assert {row[1] for row in listed} == {"t", "v", "sqlite_schema", "sqlite_temp_schema"}
