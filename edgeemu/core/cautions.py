@@ -85,7 +85,8 @@ class Cautions:
         armed = self._set_by_code.pop(turn.instance, None)
         if turn.kind in _CODE_TURNS:
             waits = before is not None and armed == before.set_turn
-            if before is not None and waits and not write.informed:
+            same = before is not None and write.when_ms == before.due_at_ms  # No timer is lost.
+            if before is not None and waits and not write.informed and not same:
                 found.extend(_two_writers(turn, before, write.set_by, write.when_ms))
             self._set_by_code[turn.instance] = turn.id
             if len(self._set_by_code) > ALARM_WRITERS_REMEMBERED_MAX:
@@ -165,5 +166,5 @@ def call_cycle_text(cycle: str) -> str:
     """What to say of a call that leads back to an instance whose turn made it (U17)."""
     return (
         f"a call leads back to where it began: {cycle}; it gets its turn when the outermost call "
-        "is over, and if that awaits it, only the budget ends both"
+        "is over; code that awaits it until then waits in vain, to its own timeout or its budget"
     )

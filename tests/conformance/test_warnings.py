@@ -200,6 +200,15 @@ CASES = [
         [call("touch"), EVICT, call("remind"), call("close_well")],
         [("W_ALARM_TWO_WRITERS", "remind")],
     ),
+    Case(
+        "two writers, two instances and new code",
+        [
+            *(call("touch"), call("remind")),
+            *(call("touch", actor="A/y"), call("remind", actor="A/y")),
+            RELOAD,
+        ],
+        [("W_ALARM_TWO_WRITERS", "remind"), ("W_ALARM_TWO_WRITERS", "remind")],
+    ),
     Case("one writer", [call("touch"), call("touch")]),
     Case(
         "a writer that looks",

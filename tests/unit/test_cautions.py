@@ -148,6 +148,8 @@ def test_another_line_that_replaces_an_alarm_is_named_with_the_first() -> None:
     [
         # One line pushes its alarm out.
         (AlarmWrite(50_000, "main.py:5"), AlarmWrite(60_000, "main.py:5")),
+        # Both mean one instant: no timer is lost.
+        (AlarmWrite(50_000, "main.py:5"), AlarmWrite(50_000, "main.py:9")),
         # It looked at the pending one, or cleared it, first.
         (AlarmWrite(50_000, "main.py:5"), AlarmWrite(60_000, "main.py:9", informed=True)),
         (AlarmWrite(50_000, "main.py:5"), AlarmWrite(None, "main.py:9")),
