@@ -218,6 +218,10 @@ PEEKED_WRITES_MAX = 8
 """Writes and calls in each of the turns that are looked at for a missing `await` (a choice: each
 look costs half a microsecond, and a loop writes with one line)."""
 
+SERVICE_BODY_CHARS_MAX = 2_000
+"""Characters of the query, and of the body, of a request to a service with ready answers that its
+journal entry shows (a choice: what a test looks at)."""
+
 KV_KEY_CHARS_MAX = 256
 """Characters of a key of a KV namespace (spec/telnyx-actors.md section 12)."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from edgeemu.cli import render
 from edgeemu.differences import (
+    BINDINGS,
     CHAPTERS,
     DATABASE,
     MISSING,
@@ -47,6 +48,8 @@ def page() -> str:
         _differences(PYTHON),
         "## SQL databases",
         _differences(DATABASE),
+        "## KV namespaces and rate limits",
+        _differences(BINDINGS),
         "## WebSockets",
         _differences(SOCKETS),
         "## Time and alarms",

@@ -36,3 +36,11 @@ def full_name(target: "Target", actor: str) -> tuple[str, bool]:
             raise
     # An export of what is not there is empty, and names it.
     return str(target.perform("storage.export", {"actor": actor})["actor"]), False
+
+
+def note_sql(run: Run, target: "Target", actor: str) -> None:
+    """Say of an instance whose keys are listed that it has a database too."""
+    name, exists = full_name(target, actor)
+    if exists and target.perform("actors.show", {"actor": name})["sql_bytes"]:
+        query = "SELECT name FROM sqlite_master"
+        run.note(f"{name} has SQL data too: see `edgeemu storage sql {name} '{query}'`")

@@ -7,7 +7,7 @@ import typer
 from edgeemu.cli import complete, render
 from edgeemu.cli.calls import Actor, read_args
 from edgeemu.cli.commands import Run, command, group
-from edgeemu.cli.missing import note_missing
+from edgeemu.cli.missing import note_missing, note_sql
 from edgeemu.cli.values import parse_value, read_document
 from edgeemu.cli.words import count, sql_table, storage_table, value_text
 
@@ -35,6 +35,8 @@ def list_keys(
         if not found:
             begin = f" that begin with `{prefix}`" if prefix else ""
             note_missing(run, target, actor, "{} has no keys" + begin)
+        if not run.as_json:
+            note_sql(run, target, actor)
     run.show(found, storage_table)
 
 

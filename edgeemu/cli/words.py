@@ -134,7 +134,8 @@ def actor_table(actors: Sequence[Fields]) -> list[Line]:
                 actor["actor"],
                 (state, "bad") if state == "broken" else state,
                 due_at(actor["alarm"]) if actor["alarm"] else "-",
-                "?" if actor["keys"] is None else str(actor["keys"]),
+                ("?" if actor["keys"] is None else str(actor["keys"]))
+                + " + SQL" * bool(actor["sql_bytes"]),
                 "?" if actor["bytes"] is None else str(actor["bytes"]),
                 _turn_words(last) if last else "-",
             ]

@@ -8,12 +8,12 @@ the table cannot lag behind them.
 
 from edgeemu.differences.alarms import ALARMS, LIFE
 from edgeemu.differences.calls import CALLS, CONTEXT, PROJECT
-from edgeemu.differences.known import DATABASE, MISSING, PYTHON, SOCKETS, TIME
+from edgeemu.differences.known import BINDINGS, DATABASE, MISSING, PYTHON, SOCKETS, TIME
 from edgeemu.differences.rows import Chapter, Choice, Difference, Missing
 from edgeemu.differences.storage import KEYS, SQL, TRANSACTIONS, VALUES
 
-__all__ = ["CHAPTERS", "CHOICES", "DATABASE", "MISSING", "PYTHON", "TIME", "Chapter", "Choice"]
-__all__ += ["SOCKETS", "Difference", "Missing"]
+__all__ = ["BINDINGS", "CHAPTERS", "CHOICES", "DATABASE", "MISSING", "PYTHON", "SOCKETS", "TIME"]
+__all__ += ["Chapter", "Choice", "Difference", "Missing"]
 
 CHAPTERS: tuple[Chapter, ...] = (
     PROJECT,

@@ -72,6 +72,12 @@ PYTHON: tuple[Difference, ...] = (
         "loading a module for each instance takes long; keep state in storage",
     ),
     Difference(
+        "A module is imported once, for the function in front and its actors, and sees the "
+        "function's variables meanwhile",
+        "the function and each actor have processes of their own",
+        "all run in one process",
+    ),
+    Difference(
         "A naive `datetime` is refused by `set_alarm`",
         "a `Date` is refused too",
         "a naive date names no instant",
@@ -96,9 +102,15 @@ DATABASE: tuple[Difference, ...] = (
         "the same run gives the same rows",
     ),
     Difference(
-        "Names that begin with `_edgeemu_` are refused; `pragma_table_list` shows some",
+        "Names that begin with `_edgeemu_` are refused; `pragma_table_list`, `dbstat` and "
+        "`'sqlite_master'` in quotes show some, but never their rows",
         "–",
         "edgeemu keeps its own tables in the same database",
+    ),
+    Difference(
+        "What is TEMP ends with the turn, and of the PRAGMAs only harmless ones are allowed",
+        "not published",
+        "nothing may live beside what is committed, or change how that is done",
     ),
     Difference(
         "A statement that fails because the database is full undoes all SQL of the turn, and so "
@@ -108,6 +120,20 @@ DATABASE: tuple[Difference, ...] = (
     ),
 )
 """What follows from how SQL is kept."""
+
+BINDINGS: tuple[Difference, ...] = (
+    Difference(
+        "A KV namespace never reads what is stale",
+        "not published; a global store may give an earlier value for a while",
+        "there is one place; let no code rely on reading at once what it wrote",
+    ),
+    Difference(
+        "Rate limits count exactly, on the emulated clock, and anew after a restart",
+        "not published",
+        "the counts are kept in memory",
+    ),
+)
+"""What follows from bindings that are kept on one machine."""
 
 SOCKETS: tuple[Difference, ...] = (
     Difference(

@@ -17,6 +17,7 @@ from edgeemu.core.journal import Entry, Kind
 from edgeemu.engines.port import PlainRequest, PlainResponse, Service
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.ids import InstanceId
+from edgeemu.limits import SERVICE_BODY_CHARS_MAX
 
 if TYPE_CHECKING:
     import httpx
@@ -196,6 +197,16 @@ def address_of(service: Service, request: PlainRequest) -> str:
     return f"{path}?{asked.query}" if asked.query else path
 
 
+def _sent(request: PlainRequest) -> dict[str, Any]:
+    """What a service with ready answers was sent, for a test to look at: nobody else saw it."""
+    body = request.body[: 4 * SERVICE_BODY_CHARS_MAX].decode("utf-8", "replace")
+    return {
+        "query": urlsplit(request.url).query[:SERVICE_BODY_CHARS_MAX],
+        "body": body[:SERVICE_BODY_CHARS_MAX],
+        "body_bytes": len(request.body),
+    }
+
+
 class _Exchange:
     """One request and what became of it, for the journal."""
 
@@ -212,6 +223,7 @@ class _Exchange:
         self._now_ms = now_ms
         self._service = service
         self._method = f"{request.method} {urlsplit(request.url).path or '/'}"
+        self._sent = _sent(request) if service.url is None else {"url": service.url}
         self._owner = instance, turn_id
         self._started_ns = stopwatch_ns()
 
@@ -228,7 +240,7 @@ class _Exchange:
         data = {
             "service": self._service.name,
             "method": self._method,
-            **({"url": self._service.url} if self._service.url else {}),
+            **self._sent,
             **outcome,
             "real_took_ms": (stopwatch_ns() - self._started_ns) // 1_000_000,
         }

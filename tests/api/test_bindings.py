@@ -117,6 +117,20 @@ def test_request_is_forwarded_and_told(tmp_path: Path) -> None:
     with_bank(tmp_path, body, path="/v1")
 
 
+def test_what_a_service_with_ready_answers_was_sent_is_in_the_journal(tmp_path: Path) -> None:
+    config = write_project(tmp_path, SOURCE, toml="[services.PAYMENTS.respond]\nstatus = 204\n")
+
+    async def body(emulator: Emulator) -> None:
+        await emulator.call(inst("A/x"), "charge", ["/charge?id=1", '{"to": "ada"}'])
+        await emulator.call(inst("A/x"), "charge", ["/", "ü" * 3_000])
+        short, long = service_entries(emulator)
+        assert (short["method"], short["query"]) == ("POST /charge", "id=1")
+        assert (json.loads(short["body"]), short["body_bytes"]) == ({"to": "ada"}, 13)
+        assert (long["body"], long["body_bytes"]) == ("ü" * 2_000, 6_000)
+
+    run_with(config, body)
+
+
 def test_nobody_answers(tmp_path: Path) -> None:
     config = write_project(
         tmp_path, SOURCE, toml='[services.PAYMENTS]\nurl = "http://127.0.0.1:9"\n'

@@ -30,7 +30,8 @@ def test_whole_process(project: Path) -> None:
         "exit 2\n"
         "--- stderr\n"
         "error[E_USAGE]: no such command 'bogus'\n"
-        "why: usage: edgeemu [OPTIONS] COMMAND [ARGS]...\n"
+        "why: the commands of `edgeemu` are new, dev, call, fetch, connect, actors, alarms, storage, "
+        "kv, clock, evict, log, check, explain\n"
         "fix: see `edgeemu --help`\n"
     )
 

@@ -48,6 +48,17 @@ a                   b
     )
 
 
+def test_lists_of_keys_and_of_instances_hint_at_it(run: Run, served: Server) -> None:
+    run("storage", "put", "hint", "key", "1")
+    assert "SQL" not in run("storage", "list", "hint").err
+    run("storage", "sql", "hint", "CREATE TABLE t (a)")
+    hint = "Session/hint has SQL data too: see `edgeemu storage sql Session/hint 'SELECT name FROM"
+    assert hint in run("storage", "list", "hint").err
+    assert run("storage", "list", "hint", "--json").err == ""
+    [row] = [line for line in run("actors", "list").out.splitlines() if "Session/hint" in line]
+    assert " 1 + SQL " in row
+
+
 def test_rows_are_objects_with_json(run: Run, served: Server) -> None:
     run("storage", "sql", "objects", MAKE)
     found = run("storage", "sql", "objects", "SELECT a, b FROM t", "--json")
