@@ -73,6 +73,7 @@ class EdgeemuFixture:
         self._witness = Witness(settings.allow)
         self._calls: list[PendingCall] = []
         self._broken: BaseException | None = None
+        self._closed = False
         self._runner = asyncio.Runner(loop_factory=new_loop)
         options = Options(
             cause=CAUSE,
@@ -285,6 +286,7 @@ class EdgeemuFixture:
                     self._witness.complain_of_alarms(self.alarms_left())
             self._runner.run(self.emulator.close())
         finally:
+            self._closed = True
             self._runner.close()
         failed = self.emulator.take_failed_assertion()
         if not judge:
@@ -307,7 +309,7 @@ class EdgeemuFixture:
         """What helps to understand a test that failed: seed, time and the end of the journal."""
         start = format_instant(self.settings.start_ms)
         head = f"seed {self.seed}, clock from {start} to {self.clock.now}"
-        if not self._runner.get_loop().is_closed():
+        if not self._closed:
             self.emulator.flush()  # What happened last is what the reader looks for.
         lines = self._witness.last_lines() or ["nothing happened"]
         return "\n".join([head, "the end of the journal:", *lines])
