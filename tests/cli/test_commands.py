@@ -30,8 +30,8 @@ def test_whole_process(project: Path) -> None:
         "exit 2\n"
         "--- stderr\n"
         "error[E_USAGE]: no such command 'bogus'\n"
-        "why: the commands of `edgeemu` are new, dev, call, fetch, connect, actors, alarms, storage, "
-        "kv, clock, evict, log, check, explain\n"
+        "why: the commands of `edgeemu` are new, dev, call, fetch, connect, actors, alarms, "
+        "storage, kv, clock, evict, log, check, explain\n"
         "fix: see `edgeemu --help`\n"
     )
 
