@@ -1,12 +1,13 @@
 """The state machine: faults at will, then none, and all due work ends."""
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from edgeemu.errors import Code
 from tests.simulation.model import ATTEMPTS_MAX, ModelInstance
@@ -17,6 +18,11 @@ keys = st.sampled_from(["k", "m"])
 values = st.integers(0, 9)
 hows = st.sampled_from(["throw", "timeout", "crash-before-commit", "crash-after-commit"])
 after = st.sampled_from([-5_000, 0, 1, 999, 1_000, 2_000, 30_000, 86_400_000])
+edits = st.sampled_from(["replace", "add", "remove", "several", "breaks", "undone", "nested"])
+endings = st.sampled_from(["lands", "lands", "caught", "fails", "throws"])
+commits = st.tuples(st.just("COMMIT"), st.sampled_from([1, 2, 2, 2, 3]))
+points = commits | commits | st.tuples(st.just(""), st.integers(1, 46))
+"""Before which statement a process dies: a commit (most turns have two, a move three), or any."""
 rearms = st.sampled_from([None, None, 400, 1_000, 7_000])
 
 
@@ -28,7 +34,9 @@ def deliveries_of(moved: Any) -> int:
 
 
 class Simulation(RuleBasedStateMachine):
-    """One emulator on disk, three instances, and everything that can happen to them."""
+    """One emulator, three instances, and everything that can happen to them in one process."""
+
+    on_disk = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +46,7 @@ class Simulation(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self._world = World(self._folder)
+        self._world = World(self._folder, on_disk=self.on_disk)
 
     @property
     def world(self) -> World:
@@ -92,19 +100,29 @@ class Simulation(RuleBasedStateMachine):
         wanted = [self.model.of(name).keys, alarm.due_ms if alarm else None]
         assert self.world.take("call", name, "look") == wanted
 
-    @rule(name=names, key=keys, value=values)
-    def row(self, name: str, key: str, value: int) -> None:
-        self.world.take("call", name, "row", key, value)
-        self.model.write(name, lambda instance: instance.rows.update({key: value}))
+    @rule(name=names, how=edits, key=keys, value=values)
+    def edit(self, name: str, how: str, key: str, value: int) -> None:
+        self.world.take("call", name, "edit", how, key, value)
+        self.model.write(name, lambda instance: instance.edit(how, key, value))
 
-    @rule(name=names, key=keys, value=values)
-    def row_undone(self, name: str, key: str, value: int) -> None:
-        self.world.take("call", name, "row_undone", key, value)
-        self.model.write(name, lambda instance: instance.rows.update(kept=value))
+    @rule(name=names, after_ms=st.none() | after, how=endings)
+    def enter(self, name: str, after_ms: int | None, how: str) -> None:
+        """One turn that writes keys, SQL, the alarm and a transaction."""
+        given = self.world.take("call", name, "enter", after_ms, how)
+        if how == "lands":
+            assert given == self.model.of(name).entries_count + 1
+        else:
+            assert given is Code.ACTOR_FAILED
+        self.model.enter(name, after_ms, how)
 
-    @rule(name=names)
-    def rows(self, name: str) -> None:
-        assert self.world.take("call", name, "rows") == self.model.of(name).rows
+    @rule(name=names, throws=st.booleans())
+    def wipe(self, name: str, throws: bool) -> None:
+        given = self.world.take("call", name, "wipe", throws)
+        if throws:
+            self.model.of(name)
+            assert given is Code.ACTOR_FAILED
+        else:
+            self.model.write(name, ModelInstance.wipe)
 
     @rule(name=names, after_ms=after)
     def set_from_outside(self, name: str, after_ms: int) -> None:
@@ -115,14 +133,17 @@ class Simulation(RuleBasedStateMachine):
 
     # --- faults ----------------------------------------------------------------------------
 
-    @rule(name=names, key=keys, value=values, method=st.sampled_from(["throws", "row_throws"]))
+    @rule(name=names, key=keys, value=values, method=st.sampled_from(["throws", "edit_throws"]))
     def throws(self, name: str, key: str, value: int, method: str) -> None:
         self.model.of(name)
         assert self.world.take("call", name, method, key, value) is Code.ACTOR_FAILED
 
     @rule(name=names, key=keys, value=values, how=st.sampled_from(["lands", "caught", "fails"]))
     def transact(self, name: str, key: str, value: int, how: str) -> None:
-        """A caught failure fails the call and keeps what stands beside the transaction."""
+        """A caught failure fails the call and keeps what stands beside the transaction.
+
+        Beside it stands another transaction, too, which sees nothing of the one that failed.
+        """
         given = self.world.take("call", name, "transact", key, value, how)
         if how == "lands":
             assert given == value
@@ -148,10 +169,10 @@ class Simulation(RuleBasedStateMachine):
         while (found := self.model.first_due()) is not None:
             self.model.deliver(found)
 
-    @rule(name=names, method=st.sampled_from(["put", "row"]))
-    def unwritable(self, name: str, method: str) -> None:
+    @rule(name=names, call=st.sampled_from([("put", "k", 1), ("enter", None, "lands")]))
+    def unwritable(self, name: str, call: tuple[Any, ...]) -> None:
         self.model.of(name)
-        assert self.world.take("unwritable", name, method) is Code.ACTOR_FAILED
+        assert self.world.take("unwritable", name, *call) is Code.ACTOR_FAILED
 
     @rule(name=names, how=hows, times=st.integers(1, 3))
     def fail(self, name: str, how: str, times: int) -> None:
@@ -165,10 +186,6 @@ class Simulation(RuleBasedStateMachine):
     @rule()
     def reload(self) -> None:
         self.world.take("reload")
-
-    @rule(how=st.sampled_from(["restart", "kill"]))
-    def restart(self, how: str) -> None:
-        self.world.take(how)
 
     # --- time ------------------------------------------------------------------------------
 
@@ -223,7 +240,29 @@ class Simulation(RuleBasedStateMachine):
         while self.model.next():
             pass
         self.world.check()
-        for name, instance in self.model.instances.items():
-            assert self.world.take("call", name, "rows") == instance.rows, f"the rows of {name}"
         if len(self.world.taken) % 3 == 0:
             self.world.check_replay()
+
+
+class OnDisk(Simulation):
+    """The same on disk, where the process may end as well."""
+
+    on_disk = True
+
+    @rule(how=st.sampled_from(["restart", "kill"]))
+    def restart(self, how: str) -> None:
+        self.world.take(how)
+
+    @precondition(lambda self: hasattr(os, "fork"))
+    @rule(name=names, point=points, fires=st.booleans())
+    def die_inside(self, name: str, point: tuple[str, int], fires: bool) -> None:
+        """A turn that writes in every way is there whole or not at all, wherever a kill hits it."""
+        fires = fires and self.model.of(name).alarm is not None
+        before = self.world.kept_count(name)
+        answered = self.world.take("die_inside", name, *point, fires)
+        kept = self.world.kept_count(name) > before
+        assert kept or not answered, f"an answer to {name} was lost (promise 9)"
+        if kept and fires:
+            self.model.deliver(name)
+        elif kept:
+            self.model.enter(name, 700)

@@ -26,13 +26,44 @@ class ModelAlarm:
 
 @dataclass
 class ModelInstance:
-    """One instance: its keys, its rows of SQL, its alarm, and the failures that are planned."""
+    """One instance: its keys, its rows of SQL, its alarm, and the failures that are planned.
+
+    Attributes:
+        entries_count: turns that wrote in every way and were kept since the last wipe.
+    """
 
     keys: dict[str, Any] = field(default_factory=dict)
     alarm: ModelAlarm | None = None
     faults: list[str] = field(default_factory=list)
-    rows: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    entries_count: int = 0
     last_ms: int | None = None
+
+    def enter(self) -> None:
+        """An entry of the ledger, which the keys count."""
+        self.entries_count += 1
+        self.keys["count"] = self.entries_count
+
+    def wipe(self) -> None:
+        """Delete all keys, and the ledger that they count."""
+        self.keys.clear()
+        self.entries_count = 0
+
+    def edit(self, how: str, key: str, value: int) -> None:
+        """Write rows in one of several ways."""
+        rows = self.rows
+        if how in ("several", "breaks"):
+            rows.update({key: value + 1 for key, value in rows.items()})
+        if how == "add":
+            rows.update({key: rows[key] + value} if key in rows else {})
+        elif how == "remove":
+            rows.pop(key, None)
+        elif how == "several":
+            self.rows = {key: value for key, value in rows.items() if value <= 9}
+        if how in ("replace", "several", "nested"):
+            self.rows[key] = value
+        if how in ("undone", "nested"):
+            self.rows["kept"] = value
 
 
 class Model:
@@ -53,6 +84,20 @@ class Model:
         """A turn that succeeds: it has seen the present instant."""
         change(self.of(name))
         self.of(name).keys["now"] = self.now_ms
+
+    def enter(self, name: str, after_ms: int | None, how: str = "lands") -> None:
+        """A turn that writes in every way, and how it ends."""
+        instance = self.of(name)
+        if how in ("fails", "throws"):
+            return
+        instance.enter()
+        if how == "lands":
+            instance.keys["landed"] = instance.entries_count
+        if after_ms is None:
+            instance.alarm = None
+        else:
+            self.arm(name, self.now_ms + after_ms)
+        self.write(name, lambda _: None)
 
     def arm(self, name: str, when_ms: int) -> None:
         instance = self.of(name)
@@ -138,7 +183,7 @@ class Model:
         instance.keys["runs"] = instance.keys.get("runs", 0) + 1
         instance.keys["now"] = self.now_ms
         if plan.get("row"):
-            instance.rows["runs"] = instance.keys["runs"]
+            instance.enter()
         if plan.get("rearm_ms") is not None:
             self.arm(name, self.now_ms + plan["rearm_ms"])
         elif outcome == "succeeded":

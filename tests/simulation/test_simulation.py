@@ -14,15 +14,17 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from msgspec.structs import replace
 
-from edgeemu.core import alarms
+from edgeemu.core import alarms, machine, transactions
 from edgeemu.core.machine import Machine
 from edgeemu.core.transactions import Transactions
 from edgeemu.emulator.clockwork import ClockControl
 from edgeemu.stores.database import Database
+from edgeemu.stores.own_file import OwnFile
 from edgeemu.stores.own_files import OwnFiles
-from tests.simulation.machine import Simulation
+from edgeemu.stores.port import StoredTurn
+from tests.simulation.machine import OnDisk, Simulation
 
-EXAMPLES = int(os.environ.get("EDGEEMU_SIMULATIONS", "50"))
+EXAMPLES = int(os.environ.get("EDGEEMU_SIMULATIONS", "25"))
 SETTINGS = settings(
     max_examples=EXAMPLES,
     stateful_step_count=40,
@@ -31,9 +33,17 @@ SETTINGS = settings(
 )
 
 
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+
+
 @pytest.mark.slow
-def test_promises_hold_whatever_happens() -> None:
-    run_state_machine_as_test(Simulation, settings=SETTINGS)
+def test_promises_hold_on_disk() -> None:
+    run_state_machine_as_test(OnDisk, settings=SETTINGS)
+
+
+@pytest.mark.slow
+def test_promises_hold_in_memory() -> None:
+    run_state_machine_as_test(Simulation, settings=settings(SETTINGS, max_examples=2 * EXAMPLES))
 
 
 # --- check the checkers ---------------------------------------------------------------------------
@@ -120,6 +130,45 @@ def forgive_transactions(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Transactions, "roll_back", lambda self, txn, _: self._end(txn))
 
 
+def lose_others(patch: pytest.MonkeyPatch) -> None:
+    """A turn with a failed transaction that is caught loses what it wrote beside it."""
+    judged = transactions.judged
+    patch.setattr(machine, "judged", lambda ending: replace(judged(ending), commit=False))
+
+
+def leak_buffers(patch: pytest.MonkeyPatch) -> None:
+    """What a failed transaction has written is found in the next one of its turn."""
+    begin = Transactions.begin
+
+    def begin_with_all(self: Transactions, within: int | None) -> int:
+        left = list(self._buffers.values())
+        txn = begin(self, within)
+        for buffer in left:
+            self._buffers[txn].puts.update(buffer.puts)
+        return txn
+
+    def stay(self: Transactions, _: int, failure: Any) -> None:
+        self.failure = self.failure or failure
+
+    patch.setattr(Transactions, "begin", begin_with_all)
+    patch.setattr(Transactions, "roll_back", stay)
+
+
+def tear_turns(patch: pytest.MonkeyPatch) -> None:
+    """A file of its own keeps the SQL and the alarm of a turn, and not its keys."""
+    write = OwnFile.write
+
+    def write_less(self: OwnFile, turn: StoredTurn, *args: Any) -> None:
+        write(self, replace(turn, puts={}), *args)
+
+    patch.setattr(OwnFile, "write", write_less)
+
+
+def forget_cut_off(patch: pytest.MonkeyPatch) -> None:
+    """After a death between the two commits of a turn nobody tells the index of it."""
+    patch.setattr(OwnFiles, "_catch_up", lambda *args, **more: None)
+
+
 def fire_early(patch: pytest.MonkeyPatch) -> None:
     """An alarm is delivered before its instant."""
     fire_at_ms = alarms.fire_at_ms
@@ -169,7 +218,6 @@ KEPT = {"keep": True}
 PLANTED = [
     lose_alarms,
     keep_alarms,
-    lose_index,
     run_twice,
     step_back,
     keep_writes,
@@ -177,20 +225,62 @@ PLANTED = [
     lose_rows,
     keep_transactions,
     forgive_transactions,
+    lose_others,
+    leak_buffers,
     fire_early,
     retry_for_ever,
     keep_replaced,
 ]
+PLANTED_IN_FILES = [lose_index, tear_turns]
+
+
+def name_of(plant: Any) -> str | None:
+    return getattr(plant, "__name__", None)
+
+
+def search_in(machine: type[Simulation]) -> None:
+    # No shrinking and no memory of earlier failures: it is enough that it is found, and soon.
+    search = settings(
+        SETTINGS,
+        max_examples=200,
+        phases=[Phase.generate],
+        database=None,
+        report_multiple_bugs=False,
+    )
+    # A lost index may meet the store's own rules before a checker looks.
+    with pytest.raises((AssertionError, ExceptionGroup, apsw.Error)):
+        run_state_machine_as_test(machine, settings=search)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+@pytest.mark.parametrize("plant", PLANTED, ids=name_of)
 def test_planted_bug_is_found(
     plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(monkeypatch)
-    # No shrinking and no memory of earlier failures: it is enough that it is found, and soon.
-    search = settings(SETTINGS, max_examples=200, phases=[Phase.generate], database=None)
-    # A lost index may meet the store's own rules before a checker looks.
-    with pytest.raises((AssertionError, ExceptionGroup, apsw.Error)):
-        run_state_machine_as_test(Simulation, settings=search)
+    search_in(Simulation)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", PLANTED_IN_FILES, ids=name_of)
+def test_bug_planted_in_the_files_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    search_in(OnDisk)
+
+
+@needs_fork
+def test_forgotten_turn_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search hits the one point between two commits too seldom, so it is led there."""
+    forget_cut_off(monkeypatch)
+    machine = OnDisk()
+    try:
+        machine.begin()
+        machine.enter("a", None, "lands")
+        machine.promises_hold()
+        machine.die_inside("a", ("COMMIT", 2), fires=False)
+        with pytest.raises(AssertionError, match="the keys of a"):
+            machine.promises_hold()
+    finally:
+        machine.teardown()

@@ -1,12 +1,19 @@
-"""One emulator on disk beside its model: every action is taken on both, then compared."""
+"""One emulator beside its model: every action is taken on both, then compared."""
 
 import asyncio
+import math
+import os
+import signal
+from collections.abc import Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from edgeemu.core.rows import FaultHow
-from edgeemu.emulator import Emulator, new_loop
+from edgeemu.emulator import Emulator, build, new_loop
 from edgeemu.errors import Code, EdgeemuError
+from edgeemu.sdk.errors import SqlError
+from edgeemu.stores.sqlite import SqliteStore
 from tests.simulation import checkers
 from tests.simulation.model import Model
 from tests.support.emulators import T0_MS, frozen, inst, write_project
@@ -16,13 +23,14 @@ SOURCE = (Path(__file__).parent / "actor.py").read_text("utf-8")
 
 NAMES = ("a", "b", "c")
 IDLE_STEPS_MAX = 500
+ACTION_S_MAX = 20
 
 
 class Driver:
     """Takes actions on an emulator; the same actions on a new one must give the same journal."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *, on_disk: bool) -> None:
+        self._state = folder / "state" if on_disk else None
         toml = f"[limits]\nidle_steps = {IDLE_STEPS_MAX}\n"
         self._config = write_project(folder / "project", SOURCE, toml=toml)
         self._runner = asyncio.Runner(loop_factory=new_loop)
@@ -30,8 +38,25 @@ class Driver:
         self._open(T0_MS)
 
     def _open(self, start_ms: int | None) -> None:
-        options = frozen(self._folder / "state", start_ms=start_ms)
+        options = frozen(self._state, start_ms=start_ms)
         self.emulator = self._runner.run(Emulator.open(self._config, options))
+
+    async def _ended(self, action: Coroutine[Any, Any, Any]) -> Any:
+        """What an action gave; an error that the loop met instead may leave it without an end."""
+        task = asyncio.ensure_future(action)
+        errors: list[BaseException] = []
+
+        def stop(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+            errors.append(context.get("exception") or AssertionError(context["message"]))
+            task.cancel()
+
+        self._runner.get_loop().set_exception_handler(stop)
+        try:
+            async with asyncio.timeout(ACTION_S_MAX):
+                return await task
+        except asyncio.CancelledError:
+            assert not errors, f"the loop met {errors[0]!r}"
+            raise
 
     def close(self) -> None:
         self._runner.run(self.emulator.close())
@@ -41,11 +66,26 @@ class Driver:
         """Take one action; what it gave, or the code of its error."""
         try:
             given = getattr(self, f"_{action}")(*args)
-            return self._runner.run(given) if asyncio.iscoroutine(given) else given
+            return self._runner.run(self._ended(given)) if asyncio.iscoroutine(given) else given
         except EdgeemuError as error:
             return error.code
         finally:
             self.emulator.journal(limit=1)  # Whoever looks sees all of it, a kill or not.
+
+    def rows(self, name: str) -> tuple[dict[str, int], list[int]]:
+        """The rows of an instance and the numbers in its ledger, as the store has them."""
+        instance, store = inst(f"A/{name}"), self.emulator._parts.store
+        if not store.measure_sql(instance):
+            return {}, []
+        try:
+            sql = store.sql(instance)
+            rows = sql.exec("SELECT key, value FROM rows").rows
+            ledger = sql.exec("SELECT number FROM ledger ORDER BY rowid").rows
+        except SqlError:  # Its first turn with SQL was undone.
+            return {}, []
+        finally:
+            store.rollback_sql(instance)
+        return dict(rows), [number for (number,) in ledger]
 
     # --- actions ---------------------------------------------------------------------------
 
@@ -59,7 +99,7 @@ class Driver:
         await self.emulator.evict(inst(f"A/{name}"), crash=True)
         await asyncio.gather(turn, return_exceptions=True)
 
-    async def _unwritable(self, name: str, method: str) -> Any:
+    async def _unwritable(self, name: str, method: str, *args: Any) -> Any:
         """Write while the store cannot, once."""
         store = self.emulator._parts.store
         apply = store.apply
@@ -72,7 +112,7 @@ class Driver:
         self.emulator._shell.flush()
         vars(store)["apply"] = fail
         assert apply is not None
-        return await self._call(name, method, "never", 1)
+        return await self._call(name, method, *args)
 
     async def _fail(self, name: str, how: str, times: int) -> Any:
         return await self.emulator.alarms.fail(inst(f"A/{name}"), how=FaultHow(how), times=times)
@@ -105,20 +145,59 @@ class Driver:
         self._open(None)
 
     def _kill(self) -> None:
-        """Stop at once: what was not stored by now is lost. A real kill is tested elsewhere."""
+        """Stop at once: what was not stored by now is lost."""
+        self._stop_at_once()
+        self._open(None)
+
+    def _stop_at_once(self) -> None:
         self.emulator._parts.engine.close()
         self.emulator._parts.store.close()
         self._runner.close()
         self._runner = asyncio.Runner(loop_factory=new_loop)
+
+    def _die_inside(self, name: str, word: str, at: int, fires: bool) -> bool:
+        """Kill a process inside a turn, before its `at`-th statement that begins with `word`.
+
+        Returns:
+            Whether the turn had been answered by then.
+        """
+        self._stop_at_once()
+        child = os.fork()
+        if child == 0:
+            try:
+                self._live(name, word, at, fires)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        ended = os.waitstatus_to_exitcode(status)
+        assert ended in (0, -signal.SIGKILL), f"the process that was to die ended with {ended}"
         self._open(None)
+        return ended == 0
+
+    def _live(self, name: str, word: str, at: int, fires: bool) -> None:
+        left = math.inf
+
+        def step(sql: str) -> None:
+            nonlocal left
+            left -= sql.startswith(word)
+            if left <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        vars(build)["SqliteStore"] = partial(SqliteStore, before_statement=step)
+        self._open(None)
+        self._runner.run(self._call(name, "look"))
+        left = at
+        self._runner.run(self._fire(name) if fires else self._call(name, "enter", 700, "lands"))
+        os._exit(0)
 
 
 class World:
     """A driver and the model, in step."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, on_disk: bool) -> None:
         self._folder = folder
-        self.driver = Driver(folder / "first")
+        self._on_disk = on_disk
+        self.driver = Driver(folder / "first", on_disk=on_disk)
         self.model = Model(T0_MS)
         self.taken: list[tuple[Any, ...]] = []
         self._checked: list[dict[str, Any]] = []
@@ -132,6 +211,11 @@ class World:
         self.taken.append((action, *args))
         return self.driver.take(action, *args)
 
+    def kept_count(self, name: str) -> int:
+        """How many entries of a ledger and deliveries of an alarm the journal tells of."""
+        told = self.driver.emulator.journal(instance=inst(f"A/{name}"))
+        return sum(each["kind"] == "alarm" or each.get("method") == "enter" for each in told)
+
     def check(self) -> None:
         """Compare, and look at every promise that can be seen now."""
         emulator, model = self.driver.emulator, self.model
@@ -141,6 +225,8 @@ class World:
         for name, instance in model.instances.items():
             keys = emulator.storage.list(inst(f"A/{name}"))
             assert keys == instance.keys, f"the keys of {name} (promise 5)"
+            wanted_rows = (instance.rows, list(range(1, instance.entries_count + 1)))
+            assert self.driver.rows(name) == wanted_rows, f"the rows of {name} (promise 5)"
             alarm = found.pop(f"A/{name}", None)
             shown = None
             if alarm is not None:
@@ -179,7 +265,7 @@ class World:
 
     def check_replay(self) -> None:
         """Promise 8: the same actions on a new emulator give the same journal."""
-        other = Driver(self._folder / "again")
+        other = Driver(self._folder / "again", on_disk=self._on_disk)
         try:
             for action in self.taken:
                 other.take(*action)
