@@ -255,7 +255,7 @@ def test_turn_whose_file_is_gone_is_not_counted_as_done(
     async def body(emulator: Emulator) -> Any:
         await _arm(emulator)
         emulator.flush()
-        copy = [(path, path.read_bytes()) for path in state.glob("sql/A/x.sqlite*")]
+        copy = [(path, path.read_bytes()) for path in state.glob(f"{OWN}*")]
         for path, _ in copy:
             path.unlink()
         for path, data in copy if put_back else ():
@@ -269,7 +269,7 @@ def test_turn_whose_file_is_gone_is_not_counted_as_done(
         (shown,) = emulator.list_instances()
         assert shown["state"] == "broken"
         assert [each["attempt"] for each in emulator.alarms.list()] == [0]
-        assert not list(state.glob("sql/A/*")), "a new file hides the loss"
+        assert not list((state / OWN).parent.iterdir()), "a new file hides the loss"
         return None
 
     found = run_with(config, body, frozen(state))
