@@ -324,6 +324,28 @@ def test_watchdog_gets_through_code_that_catches_everything_it_may(tmp_path: Pat
     play(tmp_path, source, body)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_watchdog_comes_again_where_its_interrupt_was_swallowed(tmp_path: Path) -> None:
+    """Python swallows what is raised in a `__del__`, or in a callback of its collector."""
+    source = """
+    async def go(self):
+        class Spins:
+            def __del__(self):
+                while True:
+                    pass
+        Spins()
+        while True:
+            pass
+"""
+
+    async def body(emulator: Emulator) -> None:
+        with pytest.raises(EdgeemuError) as raised:
+            await emulator.call(inst("A/x"), "go")
+        assert raised.value.name == "ActorHangError"
+
+    play(tmp_path, source, body)
+
+
 def test_cancelled_turn_is_a_failure(tmp_path: Path) -> None:
     source = """
     async def go(self):
