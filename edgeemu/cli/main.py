@@ -38,9 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(args: list[str]) -> int:
-    if args in (["--version"], ["-V"]):
-        return _print_version()
     try:
+        if args in (["--version"], ["-V"]):
+            return _print_version()
         return _run(args)
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-from edgeemu.errors import EdgeemuError
+from edgeemu.errors import Code, EdgeemuError
 
 Piece = str | tuple[str, str]
 """Text, or text and a style of `STYLES`."""
@@ -70,13 +70,13 @@ def raw(content: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        _mute(sys.stdout)
+    except OSError as failure:
+        _give_up(sys.stdout, failure)
 
 
 def error(found: EdgeemuError, *, as_json: bool) -> None:
     """Show an error: JSON on stdout, or three lines and their detail on stderr."""
-    if as_json:
+    if as_json and found.code is not Code.OUTPUT_UNWRITABLE:
         data(found.as_json())
     else:
         _print(sys.stderr, error_lines(found))
@@ -143,14 +143,30 @@ def _styled(line: Line) -> str:
 
 def _write(stream: TextIO, content: str) -> None:
     try:
-        stream.write(content)
+        try:
+            stream.write(content)
+        except UnicodeEncodeError:
+            encoding = stream.encoding or "ascii"
+            stream.write(content.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
-    except BrokenPipeError:
-        _mute(stream)
-    except UnicodeEncodeError:
-        encoding = stream.encoding or "ascii"
-        stream.write(content.encode(encoding, "backslashreplace").decode(encoding))
-        stream.flush()
+    except OSError as failure:
+        _give_up(stream, failure)
+
+
+def _give_up(stream: TextIO, failure: OSError) -> None:
+    """Write no more; only a reader who has gone, and talk that nobody can get, are no error.
+
+    Raises:
+        EdgeemuError: `E_OUTPUT_UNWRITABLE` for data.
+    """
+    _mute(stream)
+    if stream is sys.stdout and not isinstance(failure, BrokenPipeError):
+        raise EdgeemuError(
+            Code.OUTPUT_UNWRITABLE,
+            what="the output of this command could not be written",
+            why=f"the system says: {failure.strerror or failure}",
+            fix="free some space where the output goes; what the command did stays done",
+        ) from None
 
 
 def _mute(stream: TextIO) -> None:

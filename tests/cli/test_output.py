@@ -1,6 +1,8 @@
 """What each command prints, character by character; with a server and without the output is one."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -448,3 +450,24 @@ def test_a_plan_to_fail_is_taken_back(world: str, run: Run) -> None:
         "no delivery to Session/alice is planned to fail any more\n"
     )
     assert "planned" not in run("actors", "show", "alice").out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+@pytest.mark.parametrize("command", [["--version"], ["explain", "E_USAGE"], ["clock", "--json"]])
+def test_output_that_cannot_be_written_is_an_error_without_a_trace(
+    project: Path, command: list[str]
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "edgeemu", *command],
+            cwd=project,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 2
+    what, why, fix = ended.stderr.splitlines()
+    assert what.startswith("error[E_OUTPUT_UNWRITABLE]: ")
+    assert "No space left on device" in why
+    assert fix.startswith("fix: ")
