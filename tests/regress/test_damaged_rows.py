@@ -44,16 +44,11 @@ async def _fire(emulator: Emulator) -> Any:
     return await emulator.alarms.fire(X)
 
 
-async def _advance(emulator: Emulator) -> Any:
-    return await emulator.clock.advance(10_000)
-
-
 @pytest.mark.parametrize(
     ("change", "look"),
     [
         ("UPDATE instances SET faults = '{bad'", _put),
         ("UPDATE instances SET faults = '{bad'", _fire),
-        ("UPDATE instances SET faults = '{bad'", _advance),
         ("UPDATE instances SET faults = '{bad'", _show),
         ("UPDATE instances SET last_turn = '[1'", _show),
         ("UPDATE journal SET kind = 'unheard'", _journal),
@@ -77,3 +72,20 @@ def test_damaged_row_is_told_as_damage(
     with pytest.raises(EdgeemuError) as caught:
         run_with(config, look, frozen(state))
     assert caught.value.code is Code.STATE_DAMAGED
+
+
+def test_damaged_row_is_left_out_by_a_move_and_told(tmp_path: Path) -> None:
+    config = write_project(tmp_path, SOURCE)
+    state = tmp_path / ".edgeemu"
+    run_with(config, _put, frozen(state))
+    with sqlite3.connect(state / "state.sqlite") as db:
+        db.execute("UPDATE instances SET faults = '{bad'")
+    db.close()
+
+    async def body(emulator: Emulator) -> None:
+        assert (await emulator.clock.advance(10_000))["deliveries"] == 0
+        last = emulator.journal()[-2:]
+        assert "W_STATE_AT_FAULT" in [entry.get("code") for entry in last]
+        assert [alarm["state"] for alarm in emulator.alarms.list()] == ["waiting"]
+
+    run_with(config, body, frozen(state))
