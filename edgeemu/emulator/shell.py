@@ -132,20 +132,17 @@ class Shell:
             while self._events:
                 for effect in self.machine.step(self._events.popleft()):
                     self._perform(effect)
-        except InvariantError as error:
-            self._break(error)
-            raise
         except Exception as error:  # Half of what was decided is carried out: nobody may wait on.
-            broken = InvariantError(f"an effect failed: {type(error).__name__}: {error}")
-            self._break(broken)
-            raise broken from error
+            raise self._break(error)  # noqa: B904 - it says itself what it comes from
         finally:
             self._dispatching = False
 
-    def _break(self, error: InvariantError) -> None:
+    def _break(self, cause: Exception) -> InvariantError:
         """A promise of the core is broken: write the journal out, and leave nobody waiting."""
+        text = f"an effect failed: {type(cause).__name__}: {cause}"
+        error = cause if isinstance(cause, InvariantError) else InvariantError(text)
         if self.broken is not None:
-            return
+            return error
         self.broken = error
         self._ended.clear()  # What follows from a broken state is not kept.
         entries, self._entries = self._entries, []
@@ -153,6 +150,7 @@ class Shell:
             self.store.apply(Batch((), entries, self.clock.real_ms()))
         self._leave_nobody_waiting()
         self.on_broken(error)
+        return error
 
     def _leave_nobody_waiting(self) -> None:
         pending, self._pending = self._pending, {}
@@ -442,6 +440,8 @@ class Shell:
             recorded = self.store.apply(batch)
         except EdgeemuError as error:
             return error
+        except Exception as error:  # Nobody knows what of it is kept.
+            raise self._break(error)  # noqa: B904 - it says itself what it comes from
         self.position.note_kept(news, len(part.entries))
         return recorded
 
