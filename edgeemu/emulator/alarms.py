@@ -80,10 +80,10 @@ class AlarmControl:
         if failed is not None:
             raise failed
         ending, alarm = reply.ending, reply.alarm
+        if alarm is None and isinstance(reply.error, EdgeemuError):  # The store refused.
+            raise reply.error
         if ending is not None and ending.failure is not None and alarm is None:
             raise problems.actor_failed(instance, "the alarm", ending.failure)
-        if ending is None and isinstance(reply.error, EdgeemuError):
-            raise reply.error
         if ending is None or alarm is None:
             raise problems.no_alarm(instance, reply.refused or "no alarm is set")
         failure = ending.failure

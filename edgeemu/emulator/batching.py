@@ -32,11 +32,14 @@ class Part(NamedTuple):
     entries: Sequence[Entry]
 
     def one_by_one(self) -> "list[Part]":
-        """Each turn by itself; the first takes all entries along."""
-        return [
-            Part([turn], self.entries if index == 0 else ())
-            for index, turn in enumerate(self.turns)
-        ]
+        """Each turn by itself, with the entries that tell of it; the first takes all others too."""
+        parts: list[Part] = []
+        others = {None} | {entry.turn for entry in self.entries}
+        others -= {turn.turn_id for turn in self.turns}
+        for turn in self.turns:
+            mine = {turn.turn_id} | (others if not parts else set())
+            parts.append(Part([turn], [entry for entry in self.entries if entry.turn in mine]))
+        return parts
 
 
 def split(

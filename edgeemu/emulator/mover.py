@@ -161,7 +161,8 @@ class Mover:
             at_ms = self._next_instant_ms(None)
             delay_ms = None if at_ms is None else self._clock.real_delay_ms(at_ms)
             self._planned_ms = at_ms
-            if self._shell.faults.take() is not None:
+            if (fault := self._shell.faults.take()) is not None:
+                self._shell.notices.state_unwritable(fault)
                 delay_ms = max(delay_ms or 0, 1_000.0)  # A store that cannot write gets time.
                 await pause_real_ms(delay_ms)
             elif self._moving.locked():

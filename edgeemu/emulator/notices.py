@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-from edgeemu.core.events import Failure
+from edgeemu.core.events import Failure, Turn
 from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.warnings import RUNTIME_WARNINGS, Warn
-from edgeemu.engines.port import Engine
+from edgeemu.engines.port import Engine, Host
 from edgeemu.errors import EdgeemuError, InvariantError, docs_link
 from edgeemu.ids import InstanceId
 from edgeemu.limits import WARNED_PLACES_MAX
@@ -73,15 +73,16 @@ class Notices:
         data = {"message": message, "where": None, **error.as_json()}
         self._write("W_STATE_AT_FAULT", data, instance, None)
 
-    def blocked(
-        self,
-        instance: InstanceId | None,
-        turn_id: int,
-        method: str,
-        took_ms: int,
-        where: str | None,
-    ) -> None:
-        """A step of a turn held everything up for `took_ms` real ms; `where` its method begins."""
+    def state_unwritable(self, error: EdgeemuError) -> None:
+        """Nothing can be kept right now: told once for each reason."""
+        text = f"{error.what}: {error.why}; alarms that are due wait, and are tried each second"
+        self.warn("W_STATE_AT_FAULT", text, None)
+
+    def blocked(self, host: Host, turn: Turn | None, took_ms: int, engine: Engine) -> None:
+        """A step of a turn held everything up for `took_ms` real ms."""
+        instance, turn_id = host.instance, host.turn_id
+        method = turn.method or turn.kind.value if turn else "the function in front"
+        where = engine.begins_at(instance, method) if instance else None
         owner = f"{instance}." if instance else ""
         message = (
             f"{owner}{method} blocked the event loop for {took_ms} ms: nothing else could run; "

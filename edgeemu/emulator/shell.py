@@ -8,7 +8,6 @@ from asyncio import Future
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from edgeemu.clock import ClockMode, EmulatorClock, call_later_real_ms
 from edgeemu.core import gates
@@ -52,11 +51,11 @@ from edgeemu.emulator.schedule import Schedule
 from edgeemu.emulator.sockets import Sockets
 from edgeemu.emulator.state_faults import StateFaults
 from edgeemu.emulator.surroundings import Surroundings
-from edgeemu.engines.port import Answer, Engine, Result, Work
+from edgeemu.engines.port import Answer, Engine, Host, Result, Work
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.errors import Code, EdgeemuError, InvariantError
 from edgeemu.ids import InstanceId
-from edgeemu.limits import ENTRY_DELAY_MS
+from edgeemu.limits import ENTRY_DELAY_MS, JOURNAL_PAGE_MAX
 from edgeemu.sdk.errors import ActorError
 from edgeemu.stores.port import Batch, Store, StoredTurn
 
@@ -465,6 +464,9 @@ class Shell:
             for single in part.one_by_one():
                 self._tell(single, self._apply(single))
             return
+        lost = {each.turn_id for each in part.turns}
+        others = [entry for entry in part.entries if entry.turn not in lost]
+        self._entries[:0] = others[-JOURNAL_PAGE_MAX:]  # They go with what is kept next.
         alone = [
             each.stored.instance for each in part.turns if self.store.stands_alone(each.stored)
         ]
@@ -472,27 +474,22 @@ class Shell:
         for each in part.turns:
             with suppress(EdgeemuError):
                 self.store.rollback_sql(each.stored.instance)
-            self.dispatch(CommitFailed(self.clock.now_ms(), each.turn_id, error.what))
+            if (pending := self._pending.get(each.turn_id)) is not None:
+                pending.error = error
+            message = f"{error.what}: {error.why}"
+            self.dispatch(CommitFailed(self.clock.now_ms(), each.turn_id, message))
+        self.on_schedule(0)  # A delivery that is not kept is due again, though nothing is new.
 
     # --- what the engine tells -------------------------------------------------------------
 
-    def blocked(self, scope: Any, took_ms: int) -> None:
+    def blocked(self, host: Host, took_ms: int) -> None:
         """A step of a turn held everything up: name it."""
-        host = scope.host
         pending = self._pending.get(host.turn_id)
         turn = pending.turn if pending is not None else None
-        method = turn.method or turn.kind.value if turn else "the function in front"
-        where = self._engine.begins_at(host.instance, method) if host.instance else None
+        tell = self.notices.blocked
         # A step still runs: what records anything waits until it is over.
-        self.loop.call_soon(
-            self.notices.blocked,
-            host.instance,
-            host.turn_id,
-            method,
-            took_ms,
-            where,
-            context=self.loop.plain_context,
-        )
+        context = self.loop.plain_context
+        self.loop.call_soon(tell, host, turn, took_ms, self._engine, context=context)
 
     def _timers_changed(self) -> None:
         at_ms = self.timers.next_at_ms()

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from edgeemu.clock import ClockMode, wait_event_real_ms
+from edgeemu.core.journal import Recorded
 from edgeemu.core.machine import Machine
 from edgeemu.emulator import Emulator
 from edgeemu.errors import Code, EdgeemuError, InvariantError
 from edgeemu.stores.own_file import path_of
+from edgeemu.stores.port import Batch
 from tests.support.emulators import T0_MS, frozen, inst, run_with, write_project
 
 SOURCE = """
@@ -241,6 +243,64 @@ def test_damaged_file_holds_up_no_other_while_time_passes_by_itself(tmp_path: Pa
     assert run_with(config, body, frozen(state, mode=ClockMode.REAL)) == [1, None]
 
 
+def test_alarm_that_could_not_be_kept_is_tried_again_though_nothing_else_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk is full for a moment, or another program holds a transaction open."""
+
+    async def soon(_: float) -> None:
+        await wait_event_real_ms(asyncio.Event(), 1)
+
+    async def body(emulator: Emulator) -> Any:
+        store = emulator._parts.store
+        keep, refused_count, kept = store.apply, 0, asyncio.Event()
+
+        def apply(batch: Batch) -> list[Recorded]:
+            nonlocal refused_count
+            if refused_count < 3:
+                refused_count += bool(batch.turns)
+                why = "no room is left"
+                raise EdgeemuError(Code.STATE_UNWRITABLE, what="not written", why=why, fix="-")
+            return keep(batch)
+
+        def note(batch: list[Recorded]) -> None:
+            if any(item.entry.kind == "alarm" for item in batch):
+                kept.set()
+
+        await _arm(emulator, 0)
+        monkeypatch.setattr(store, "apply", apply)
+        monkeypatch.setattr("edgeemu.emulator.mover.pause_real_ms", soon)
+        emulator.watch(note)
+        emulator.start()
+        assert await wait_event_real_ms(kept, 5_000), "it is tried until it can be kept"
+        told = [each["message"] for each in emulator.journal() if each["kind"] == "warning"]
+        assert len(told) == 1
+        assert "no room is left" in told[0]
+        return await emulator.call(X, "look")
+
+    config = write_project(tmp_path, SOURCE)
+    options = frozen(tmp_path / "state", mode=ClockMode.REAL)
+    assert run_with(config, body, options) == [1, None]
+
+
+def test_call_that_could_not_be_kept_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body(emulator: Emulator) -> None:
+        await _arm(emulator)
+
+        def apply(_: Batch) -> list[Recorded]:
+            raise EdgeemuError(Code.STATE_UNWRITABLE, what="full", why="no room", fix="make room")
+
+        monkeypatch.setattr(emulator._parts.store, "apply", apply)
+        for doing in (emulator.call(X, "look"), emulator.alarms.fire(X)):
+            error = await refused(Code.STATE_UNWRITABLE, doing)
+            assert (error.why, error.fix) == ("no room", "make room")
+        monkeypatch.undo()
+
+    run_with(write_project(tmp_path, SOURCE), body, frozen(tmp_path / "state"))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps open files from being deleted")
 @pytest.mark.parametrize("put_back", [False, True], ids=["deleted", "replaced"])
 @pytest.mark.parametrize("method", ["arm", "count"], ids=["with SQL", "keys alone"])
@@ -261,7 +321,7 @@ def test_turn_whose_file_is_gone_is_not_counted_as_done(
         for path, data in copy if put_back else ():
             if not path.name.endswith("-shm"):
                 path.write_bytes(data)
-        error = await refused(Code.ACTOR_FAILED, emulator.call(X, method, [5]))
+        error = await refused(Code.STATE_DAMAGED, emulator.call(X, method, [5]))
         assert "x.sqlite" in error.what
         if put_back:
             return await emulator.call(X, "look")

@@ -356,7 +356,8 @@ def test_cancelled_turn_is_a_failure(tmp_path: Path) -> None:
     async def body(emulator: Emulator) -> None:
         with pytest.raises(EdgeemuError) as raised:
             await emulator.call(inst("A/x"), "go")
-        assert raised.value.name == "CancelledError"
+        assert raised.value.name == "ActorMethodError"
+        assert "CancelledError" in raised.value.why
 
     play(tmp_path, source, body)
 

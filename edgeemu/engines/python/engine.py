@@ -338,7 +338,8 @@ class PythonEngine:
 
     def _result(self, scope: Scope, task: Task[Any]) -> Result:
         if task.cancelled():
-            failure = Failure("CancelledError", "the turn cancelled itself", None)
+            text = "the turn awaited something that was cancelled, or cancelled itself"
+            failure = Failure("CancelledError", text, None, own=True)
             return Result(failure=failure)
         error = task.exception()
         return Result(answer=task.result()) if error is None else self._failed(scope, error)

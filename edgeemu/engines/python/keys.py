@@ -123,12 +123,14 @@ class KeyCalls:
             type(limit) not in (int, float) or limit % 1 or not 1 <= limit <= profile.list_limit_max
         ):
             raise ValueError(f"limit is a whole number from 1 to {profile.list_limit_max}: {limit}")
+        if not isinstance(prefix, str):
+            raise TypeError(f"a prefix of list is a str, not {type(prefix).__name__}")
+        for bound in (start, start_after, end):
+            if bound is not None and not isinstance(bound, str):
+                raise TypeError(f"a bound of list is a str, not {type(bound).__name__}")
         lowers = [start] if start is not None else []
         if start_after is not None:
             lowers.append(start_after + "\x00")  # the first key behind it
-        for bound in (prefix, start, start_after, end):
-            if bound is not None and not isinstance(bound, str):
-                raise TypeError(f"a bound of list is a str, not {type(bound).__name__}")
         lower = max(lowers, default=None)
         return KeyRange(lower, end, prefix, bool(reverse), int(limit))
 

@@ -23,6 +23,7 @@ from weakref import WeakSet
 
 from edgeemu.clock import ActorTime, EmulatorClock, loop_time_s, stopwatch_ns
 from edgeemu.core.timers import Timer, Timers
+from edgeemu.engines.port import Host
 from edgeemu.engines.python.containment import contained
 from edgeemu.engines.python.scope import Scope, caller_place, current, is_project_file
 from edgeemu.engines.python.watchdog import HangInterrupt, Watchdog
@@ -63,7 +64,7 @@ class World(Protocol):
     clock: EmulatorClock
     timers: Timers
 
-    def blocked(self, scope: Scope, took_ms: int) -> None:
+    def blocked(self, host: Host, took_ms: int) -> None:
         """A step of a turn held the whole loop for `took_ms` real ms."""
 
 
@@ -97,7 +98,7 @@ class Steps:
         self._time.leave()
         scope.took_ns += took_ns
         if took_ns > BLOCKING_STEP_MS * 1_000_000:
-            self._world.blocked(scope, took_ns // 1_000_000)
+            self._world.blocked(scope.host, took_ns // 1_000_000)
         return hung
 
     def _unawaited(self, coroutine: Any) -> None:
