@@ -56,6 +56,16 @@ PYTHON: tuple[Difference, ...] = (
         "the keys of an instance lie in the file of its SQL data; `sqlite_master` leaves them out",
     ),
     Difference(
+        "`sqlite_master` in single quotes behind a comma lists what is `_edgeemu_*` too",
+        "no such tables",
+        "only behind FROM and JOIN is a string surely the name of a table; leave the quotes out",
+    ),
+    Difference(
+        "`pragma_table_xinfo('_edgeemu_catalogue')` describes edgeemu's own view",
+        "no such view",
+        "it shows the columns of `sqlite_master`, and no rows",
+    ),
+    Difference(
         "Arguments that do not fit the method's parameters are refused",
         "missing ones are undefined, others are ignored",
         "Python has it so, and it finds mistakes",
