@@ -208,3 +208,10 @@ async def _respond(scope: Scope, send: Send, response: PlainResponse) -> None:
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     body = b"" if scope["method"] == "HEAD" else response.body
     await send({"type": "http.response.body", "body": body})
+
+
+async def wait_leave(receive: Receive, news: asyncio.Event) -> None:
+    """Wait until the client has gone away, and set `news` then."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    news.set()

@@ -74,6 +74,19 @@ class Target(Protocol):
             EdgeemuError: `E_SERVER_UNREACHABLE` where no server runs.
         """
 
+    def listen(self, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """What arrives on a WebSocket, as it comes, until either side or the server goes.
+
+        Args:
+            params: those of the operation `connect`.
+
+        Returns:
+            Objects with `at_ms`, and either `data` or, as the last one, `closed`.
+
+        Raises:
+            EdgeemuError: as `connect` does; `E_SERVER_UNREACHABLE` where no server runs.
+        """
+
     def close(self) -> None:
         """Let go of the state, or of the connection."""
 
@@ -173,6 +186,14 @@ class RemoteTarget:
         given = {key: value for key, value in (params or {}).items() if value is not None}
         path = "log/follow" + ("?" + urlencode(given) if given else "")
         with self._request("GET", path, b"") as answer:
+            if answer.status != 200:
+                answer.result()
+            for line in answer.lines():
+                yield json.loads(line)
+
+    def listen(self, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """As `Target.listen`."""
+        with self._request("POST", "connect/follow", json.dumps(params).encode()) as answer:
             if answer.status != 200:
                 answer.result()
             for line in answer.lines():

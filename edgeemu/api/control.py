@@ -31,8 +31,10 @@ from edgeemu.api.app import (
     TooLargeError,
     header,
     read_body,
+    wait_leave,
 )
 from edgeemu.api.client import CAUSE_HEADER, NOTES_HEADER, PREFIX
+from edgeemu.api.front import front_request
 from edgeemu.api.notes import Note, notes_of
 from edgeemu.api.operations import OPERATIONS, find, perform, read_params
 from edgeemu.core.journal import Recorded
@@ -41,6 +43,7 @@ from edgeemu.errors import Code, EdgeemuError, ExitStatus
 from edgeemu.limits import CONTROL_BODY_BYTES_MAX, FOLLOW_CHUNK_ENTRIES, JOURNAL_PAGE_MAX
 
 FOLLOW_PATH = "log/follow"
+SOCKET_PATH = "connect/follow"
 """The path of the journal as a stream of lines, below the prefix."""
 
 CAUSES = frozenset({"cli", "http", "inspector"})
@@ -77,6 +80,10 @@ async def serve(app: App, scope: Scope, receive: Receive, send: Send) -> None:
             _check_method(scope, "GET")
             await _follow(app, scope, receive, send)
             return
+        if path == SOCKET_PATH:
+            _check_method(scope, "POST")
+            await _follow_socket(app, scope, receive, send)
+            return
         result = await _perform(app, path, scope, receive, notes)
         status = HTTPStatus.OK
     except _RefusedError as refused:
@@ -103,14 +110,7 @@ async def _perform(app: App, path: str, scope: Scope, receive: Receive, notes: l
         raise _RefusedError(HTTPStatus.NOT_FOUND, _unknown_path(scope["path"]))
     _check_method(scope, "POST")
     params = _parse(await _read(scope, receive))
-    cause = (header(scope, CAUSE_HEADER.encode()) or b"http").decode("latin-1")
-    if cause not in CAUSES:
-        raise EdgeemuError(
-            Code.REQUEST_INVALID,
-            what=f"`{cause[:80]}` cannot be the header {CAUSE_HEADER}",
-            why=f"it is one of: {', '.join(sorted(CAUSES))}",
-            fix="leave the header out",
-        )
+    cause = _cause(scope)
     operation = OPERATIONS[name]
     found = notes_of(name, operation.moves_with(params))
     work = perform(app.emulator, name, params, cause=cause, port=app.access.port)
@@ -121,6 +121,18 @@ async def _perform(app: App, path: str, scope: Scope, receive: Receive, notes: l
         notes += found.as_json()
 
 
+def _cause(scope: Scope) -> str:
+    cause = (header(scope, CAUSE_HEADER.encode()) or b"http").decode("latin-1")
+    if cause not in CAUSES:
+        raise EdgeemuError(
+            Code.REQUEST_INVALID,
+            what=f"`{cause[:80]}` cannot be the header {CAUSE_HEADER}",
+            why=f"it is one of: {', '.join(sorted(CAUSES))}",
+            fix="leave the header out",
+        )
+    return cause
+
+
 async def _until_gone(work: Coroutine[Any, Any, Any], receive: Receive) -> Any:
     """The result of `work`, which is stopped when its client goes away.
 
@@ -129,7 +141,7 @@ async def _until_gone(work: Coroutine[Any, Any, Any], receive: Receive) -> Any:
     """
     news = asyncio.Event()
     task = asyncio.ensure_future(work)
-    left = asyncio.ensure_future(_wait_leave(receive, news))
+    left = asyncio.ensure_future(wait_leave(receive, news))
     try:
         await asyncio.wait((task, left), return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -303,7 +315,7 @@ async def _follow(app: App, scope: Scope, receive: Receive, send: Send) -> None:
         news.set()
 
     unwatch = emulator.watch(note)
-    left = asyncio.ensure_future(_wait_leave(receive, news))
+    left = asyncio.ensure_future(wait_leave(receive, news))
     headers = [(b"content-type", b"application/x-ndjson"), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     try:
@@ -335,7 +347,10 @@ async def _follow(app: App, scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _wait_leave(receive: Receive, news: asyncio.Event) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    news.set()
+async def _follow_socket(app: App, scope: Scope, receive: Receive, send: Send) -> None:
+    from edgeemu.api.following import follow_socket
+
+    params = read_params("connect", schemas.Connect, _parse(await _read(scope, receive)))
+    port = app.access.port
+    request = front_request(app.emulator, params.path, "GET", params.headers, b"", port=port)
+    await follow_socket(app.emulator, request, params, receive, send, cause=_cause(scope))

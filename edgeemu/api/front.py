@@ -156,16 +156,7 @@ async def converse(
         EdgeemuError: `E_SOCKET_REFUSED`, `E_FROZEN_WAIT`, `E_IO_WAIT`; `E_REQUEST_INVALID` for a
             message that is no text.
     """
-    for text in messages:
-        if any("\ud800" <= char <= "\udfff" for char in text):
-            raise EdgeemuError(
-                Code.REQUEST_INVALID,
-                what=f"`{text[:40]!a}` cannot be sent as a message",
-                why="half of a surrogate pair is no text",
-                fix="send whole characters",
-            )
-    if function is None and emulator.config.functions:
-        function = function_of_host(request.url)
+    function = asked_function(emulator, request, function, messages)
     client = await emulator.connect(request, function=function, protocols=protocols, cause=cause)
     await emulator.settle()
     for text in messages:
@@ -179,6 +170,27 @@ async def converse(
         "received": [to_json(data) for data in client.received],
         "closed": None if closed is None else {"code": closed[0], "reason": closed[1]},
     }
+
+
+def asked_function(
+    emulator: Emulator, request: PlainRequest, function: str | None, messages: Sequence[str]
+) -> str | None:
+    """Which function a WebSocket is asked of; None for the primary one.
+
+    Raises:
+        EdgeemuError: `E_REQUEST_INVALID` for a message that is no text.
+    """
+    for text in messages:
+        if any("\ud800" <= char <= "\udfff" for char in text):
+            raise EdgeemuError(
+                Code.REQUEST_INVALID,
+                what=f"`{text[:40]!a}` cannot be sent as a message",
+                why="half of a surrogate pair is no text",
+                fix="send whole characters",
+            )
+    if function is None and emulator.config.functions:
+        function = function_of_host(request.url)
+    return function
 
 
 def plain_text(status: int, text: str) -> PlainResponse:

@@ -75,11 +75,22 @@ class LocalTarget:
         Raises:
             EdgeemuError: `E_SERVER_UNREACHABLE`, always.
         """
-        raise EdgeemuError(
+        raise self._no_server("whose journal could be followed", "see what the journal holds")
+
+    def listen(self, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Nothing goes on where nothing runs.
+
+        Raises:
+            EdgeemuError: `E_SERVER_UNREACHABLE`, always.
+        """
+        raise self._no_server("on which a socket could stay open", "have one conversation")
+
+    def _no_server(self, lacking: str, instead: str) -> EdgeemuError:
+        return EdgeemuError(
             Code.SERVER_UNREACHABLE,
-            what="there is no running server whose journal could be followed",
+            what=f"there is no running server {lacking}",
             why=f"no server has noted itself in {self._state_dir}",
-            fix="start `edgeemu dev`, or leave --follow out to see what the journal holds",
+            fix=f"start `edgeemu dev`, or leave --follow out to {instead}",
         )
 
     def close(self) -> None:

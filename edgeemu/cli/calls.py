@@ -176,6 +176,9 @@ def connect(
         list[str] | None,
         typer.Option("--send", metavar="TEXT", help="A message to send; the next one follows."),
     ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Stay open until the socket closes, or Ctrl-C.")
+    ] = False,
     function: Annotated[
         str | None,
         typer.Option("--function", metavar="NAME", help="Another function than the primary one."),
@@ -186,28 +189,61 @@ def connect(
     Each --send is one message; stdin is not read. It ends when nothing goes on any more without
     time or a further message, and closes the socket.
     Each message that arrives is a line on stdout; a binary one is written as {"$bytes": "aGk="}.
+    With --follow it needs a running server, and each line begins with the emulated instant.
     """
-    found = run.perform(
-        "connect",
-        path=path,
-        headers=[_header(text) for text in header or []],
-        protocols=protocol or [],
-        send=send or [],
-        function=function,
-    )
+    params = {
+        "path": path,
+        "headers": [_header(text) for text in header or []],
+        "protocols": protocol or [],
+        "send": send or [],
+        "function": function,
+    }
+    if follow:
+        _follow(run, params)
+        return
+    found = run.perform("connect", **params)
     if run.as_json:
         render.data(found)
         return
     for data in found["received"]:
-        render.text(data if isinstance(data, str) else render.json_text(data, compact=True))
-    closed = found["closed"]
-    if closed is None:
+        render.text(_message_text(data))
+    if found["closed"] is None:
         run.note("the socket was still open, and is closed now")
     else:
-        style = "good" if closed["code"] == 1000 else "bad"
-        render.talk([(f"closed {closed['code']}", style), f"  {closed['reason']}".rstrip()])
+        _tell_closed(found["closed"])
     if not send and _has_input():
         run.note("what stands on stdin was not sent: give each message with --send")
+
+
+def _follow(run: Run, params: dict[str, Any]) -> None:
+    """Print what arrives on a WebSocket as it comes."""
+    from edgeemu.units import format_instant
+
+    closed = False
+    with run.target() as target:
+        try:
+            for found in target.listen(params):
+                closed = "closed" in found
+                if run.as_json:
+                    render.data(found, compact=True)
+                elif closed:
+                    _tell_closed(found["closed"])
+                else:
+                    instant = format_instant(found["at_ms"])
+                    render.text(f"{instant}  {_message_text(found['data'])}")
+        except KeyboardInterrupt:
+            return  # The server sees the connection end, and closes the socket.
+    if not closed:
+        run.note("the server has stopped")
+
+
+def _message_text(data: Any) -> str:
+    return data if isinstance(data, str) else render.json_text(data, compact=True)
+
+
+def _tell_closed(closed: dict[str, Any]) -> None:
+    style = "good" if closed["code"] == 1000 else "bad"
+    render.talk([(f"closed {closed['code']}", style), f"  {closed['reason']}".rstrip()])
 
 
 def _has_input() -> bool:

@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -148,3 +151,48 @@ def test_conversation_as_json_and_in_the_log(world: str, run: Run) -> None:
         "socket message",
         "socket close",
     ]
+
+
+def follower(project: Path, *words: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "edgeemu", "connect", "/room", "--follow", *words]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=project, stdout=pipe, stderr=pipe, text=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["server"], indirect=True)
+def test_follower_stays_until_the_socket_closes(world: str, run: Run, project: Path) -> None:
+    now_ms = json.loads(run("clock", "--json").out)["now_ms"]
+    with follower(project, "--json", "--send", "one") as listening:
+        assert listening.stdout is not None
+        found = [json.loads(listening.stdout.readline()) for _ in range(3)]
+        assert [entry["data"] for entry in found] == ["hello, None", {"$bytes": "AP8="}, "one"]
+        assert all(entry["at_ms"] >= now_ms for entry in found)
+        run("evict", "room")
+        end = json.loads(listening.stdout.read())
+        assert end["closed"] == {"code": 1001, "reason": "actor going away"}
+    assert listening.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["server"], indirect=True)
+def test_follower_ends_with_ctrl_c_and_its_socket_too(world: str, run: Run, project: Path) -> None:
+    with follower(project) as listening:
+        assert listening.stdout is not None
+        instant, text = listening.stdout.readline().split("  ")
+        assert instant.endswith("Z")
+        assert text == "hello, None\n"
+        listening.stdout.readline()
+        listening.send_signal(signal.SIGINT)
+        assert listening.stdout.read() == ""
+    assert listening.returncode == 0
+    # A further conversation ends only when nothing goes on any more: the first has closed by then.
+    run("connect", "/room")
+    assert "closed by the client: 1000" in run("log", "--actor", "room").out
+
+
+@pytest.mark.parametrize("world", ["local"], indirect=True)
+def test_follower_needs_a_server(world: str, run: Run) -> None:
+    ended = run("connect", "/room", "--follow")
+    assert ended.status == 2
+    assert "E_SERVER_UNREACHABLE" in ended.err
