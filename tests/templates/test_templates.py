@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     "account",
     "blank",
+    "chat-room",
     "coalesced-drain",
     "counter",
     "retry-backoff",
@@ -76,7 +77,7 @@ def run_tests(projects: Path, journals: Path, *args: str) -> dict[str, list[dict
     return {path.name: json.loads(path.read_text()) for path in sorted(journals.iterdir())}
 
 
-def test_there_are_eight_and_each_says_what_it_shows():
+def test_there_are_nine_and_each_says_what_it_shows():
     templates = list_templates()
     assert tuple(template.name for template in templates) == NAMES
     assert all(template.description for template in templates)
@@ -165,6 +166,12 @@ def outage(edgeemu: EdgeemuFixture) -> None:
     edgeemu.actor("Inbox/bob").set_down(False)
 
 
+def two_days_of_talk(edgeemu: EdgeemuFixture) -> None:
+    edgeemu.actor("ChatRoom/c").say("ada", "monday")
+    edgeemu.clock.advance("1d")
+    edgeemu.actor("ChatRoom/c").say("ada", "tuesday")
+
+
 def busy_outbox(edgeemu: EdgeemuFixture) -> None:
     for number in range(101):
         edgeemu.actor("Outbox/o").add(number)
@@ -189,6 +196,13 @@ STORIES = [
         lambda edgeemu: edgeemu.actor("CacheEntry/c").put("value", 60),
         lambda edgeemu: edgeemu.actor("CacheEntry/c").storage,
         {},
+    ),
+    Story(
+        "chat-room",
+        "ChatRoom/c",
+        two_days_of_talk,
+        lambda edgeemu: edgeemu.actor("ChatRoom/c").history(),
+        {"messages": [], "next": None},
     ),
     Story(
         "retry-backoff",
