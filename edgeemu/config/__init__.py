@@ -20,3 +20,4 @@ from edgeemu.config.model import LimitsConfig as LimitsConfig
 from edgeemu.config.model import RateLimitConfig as RateLimitConfig
 from edgeemu.config.model import RespondConfig as RespondConfig
 from edgeemu.config.model import ServiceConfig as ServiceConfig
+from edgeemu.config.model import is_script as is_script

@@ -12,7 +12,7 @@ from typing import Any
 
 from edgeemu.clock import ClockMode
 from edgeemu.config.bindings import check_bindings, read_kv, read_ratelimits, read_services
-from edgeemu.config.files import OWN_FILE, normal_path
+from edgeemu.config.files import normal_path
 from edgeemu.config.keys import KEYS_BY_PATH, SECRET_TABLE
 from edgeemu.config.model import (
     ActorBinding,
@@ -20,13 +20,11 @@ from edgeemu.config.model import (
     Config,
     DevConfig,
     LimitsConfig,
+    is_script,
 )
 from edgeemu.config.places import Places, ValuePath
 from edgeemu.core.profile import PROFILES
 from edgeemu.errors import Code, EdgeemuError
-
-SCRIPT_SUFFIXES = frozenset({".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"})
-"""Endings of modules in the platform's own languages."""
 
 PYTHON_SUFFIX = ".py"
 """The ending of a module that runs."""
@@ -133,23 +131,11 @@ def build_config(values: dict[str, Any], sources: Sources) -> Config:
 
 
 def _module_path(given: str, path: ValuePath, sources: Sources) -> Path:
-    """The file of a module, which is there, inside the project, and Python."""
+    """The file of a module, which is there, inside the project, and in a known language."""
     where = sources.places.where(path)
     key = sources.places.name(path)
     target = normal_path(sources.root / given)
     suffix = target.suffix.lower()
-    if suffix in SCRIPT_SUFFIXES:
-        own = sources.source.name == OWN_FILE
-        raise EdgeemuError(
-            Code.CONFIG_UNSUPPORTED,
-            what=f"`{given}` cannot be run yet",
-            why=f"{where}: `{key}` names a {suffix} module, and TypeScript and JavaScript actors "
-            "do not run in this version; Python actors do",
-            fix=f"let `{key}` name a Python file"
-            if own
-            else f"write an {OWN_FILE} beside it, with `main` naming a Python file and the same "
-            "[[actors]]",
-        )
     problem = ""
     if Path(given).is_absolute() or not target.is_relative_to(sources.root):
         problem = f"it lies outside the project, {sources.root}"
@@ -159,14 +145,14 @@ def _module_path(given: str, path: ValuePath, sources: Sources) -> Path:
         problem = f"{target} is a folder"
     elif not target.is_file():
         problem = f"there is no file {target}"
-    elif suffix != PYTHON_SUFFIX:
-        problem = f"a module's name ends in {PYTHON_SUFFIX}"
+    elif suffix != PYTHON_SUFFIX and not is_script(target):
+        problem = f"a module's name ends in {PYTHON_SUFFIX}, .ts or .js"
     if problem:
         raise EdgeemuError(
             Code.MAIN_MISSING,
             what=f"`{given}` cannot be `{key}`",
             why=f"{where}: {problem}",
-            fix=f"let `{key}` name a Python file by its path from {sources.root}",
+            fix=f"let `{key}` name a Python or TypeScript file by its path from {sources.root}",
         )
     return target
 

@@ -208,3 +208,11 @@ class Config:
         """The actor types that any function declares, sorted."""
         functions = self.all_functions.values()
         return sorted({name for function in functions for name in function.types_declared})
+
+
+_SCRIPT_SUFFIXES = frozenset({".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"})
+
+
+def is_script(path: Path) -> bool:
+    """Whether a module is in TypeScript or JavaScript."""
+    return path.suffix.lower() in _SCRIPT_SUFFIXES

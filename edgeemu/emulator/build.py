@@ -9,13 +9,13 @@ from edgeemu.config import Config
 from edgeemu.core.machine import Machine
 from edgeemu.core.profile import PROFILES
 from edgeemu.core.ratelimits import RateCounts
-from edgeemu.emulator.functions import make_project
+from edgeemu.emulator.functions import make_code
 from edgeemu.emulator.kv import KvStore
 from edgeemu.emulator.position import META_POSITION, next_turn_id
 from edgeemu.emulator.services import Services
 from edgeemu.emulator.shell import Shell
 from edgeemu.emulator.surroundings import Outside
-from edgeemu.engines.python.engine import PythonEngine
+from edgeemu.engines.languages import Engines
 from edgeemu.engines.python.loop import EmulatorLoop
 from edgeemu.limits import STATE_LOCK_WAIT_MS
 from edgeemu.rng import check_seed, draw_seed, stream
@@ -70,7 +70,7 @@ class Parts:
     store: Store
     clock: EmulatorClock
     shell: Shell
-    engine: PythonEngine
+    engine: Engines
     seed: int
     notices: tuple[str, ...]
 
@@ -115,12 +115,14 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
         check=options.check,
     )
     shell = Shell(machine=machine, store=store, clock=clock, loop=loop, seed=seed)
-    engine = PythonEngine(
+    engine = Engines(
         loop=loop,
         world=shell,
-        project=make_project(config),
+        code=make_code(config),
         profile=profile,
         watchdog_ms=config.limits.watchdog_ms,
+        seed=seed,
+        on_lost=shell.memory_lost,
     )
     shell.engine = engine
     shell.around.here = engine.here

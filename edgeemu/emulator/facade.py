@@ -13,7 +13,7 @@ from edgeemu.emulator.alarms import AlarmControl
 from edgeemu.emulator.build import Options, Parts, build
 from edgeemu.emulator.clockwork import ClockControl
 from edgeemu.emulator.front import response_of, run_front
-from edgeemu.emulator.functions import make_project
+from edgeemu.emulator.functions import make_code
 from edgeemu.emulator.kv import KvControl
 from edgeemu.emulator.mover import Mover
 from edgeemu.emulator.paging import read_journal, whole
@@ -461,11 +461,11 @@ class Emulator:
         engine = self._parts.engine
         try:
             if config is not None:
-                engine.replace_project(make_project(config))
+                engine.replace_code(make_code(config))
             engine.load()
         except EdgeemuError as error:
             if config is not None:
-                engine.replace_project(make_project(self.config))
+                engine.replace_code(make_code(self.config))
             self.reload_failed(error, files)
             raise
         if config is not None:

@@ -198,7 +198,7 @@ def test_thread_holds_the_time(tmp_path: Path, body: str) -> None:
 """
 
     async def check(emulator: Emulator) -> Any:
-        gate = emulator._parts.engine._class_of(inst("A/x")).gate
+        gate = emulator._parts.engine._python._class_of(inst("A/x")).gate
         task = asyncio.ensure_future(emulator.call(inst("A/x"), "go"))
         moving = asyncio.ensure_future(emulator.clock.advance(60_000))
         await wait_event_real_ms(asyncio.Event(), 5)
@@ -253,7 +253,7 @@ def stuck(tmp_path: Path, source: str, limits: str = "io_wait_ms = 20\n") -> Edg
         try:
             await emulator.clock.advance(1_000)
         finally:
-            emulator._parts.engine._class_of(inst("A/x")).gate.set()
+            emulator._parts.engine._python._class_of(inst("A/x")).gate.set()
             await emulator.evict(None, crash=True)
             await asyncio.gather(task, return_exceptions=True)
 

@@ -164,11 +164,7 @@ class Unsupported:
     """
 
     def __init__(self, binding: str, title: str) -> None:
-        self._text = (
-            f"env.{binding} cannot be used: edgeemu does not emulate {title} "
-            "(docs/differences.md); a service of that name, [services."
-            f"{binding}] in an edgeemu.toml, can stand in for it"
-        )
+        self._text = unsupported_text(binding, title)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__") and name.endswith("__"):
@@ -178,3 +174,12 @@ class Unsupported:
     def __call__(self, *_: object, **__: object) -> NoReturn:
         """Fail, whatever it is called with."""
         raise ActorError(self._text)
+
+
+def unsupported_text(binding: str, title: str) -> str:
+    """What to say of a product that nothing here serves, in any language."""
+    return (
+        f"env.{binding} cannot be used: edgeemu does not emulate {title} "
+        "(docs/differences.md); a service of that name, [services."
+        f"{binding}] in an edgeemu.toml, can stand in for it"
+    )

@@ -3,7 +3,7 @@
 import os
 import re
 from asyncio import Future, Task
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from edgeemu.codec import decode, encode
@@ -84,11 +84,20 @@ class PythonEngine:
 
     # --- code ------------------------------------------------------------------------------
 
-    def load(self) -> None:
-        """Load the project's source beside what runs."""
+    def load(self, elsewhere: Mapping[str, str] | None = None) -> None:
+        """Load the project's source beside what runs.
+
+        Args:
+            elsewhere: the function that ships each type which another language has.
+        """
         self._environ.install()
         with self._steps.importing():
-            self._loaded = self._project.load(self._environ)
+            self._loaded = self._project.load(self._environ, elsewhere)
+
+    def loaded_types(self) -> dict[str, str]:
+        """The function that ships each type of what was loaded last."""
+        loaded = self._loaded
+        return {} if loaded is None else {k: owned.function for k, owned in loaded.classes.items()}
 
     def swap(self) -> None:
         """Let everything that starts from now on use what was loaded last."""
@@ -250,7 +259,8 @@ class PythonEngine:
         if self._code is None:
             return None
         if instance is None:
-            return self._code.fronts[work.function].environ
+            front = self._code.fronts.get(work.function)
+            return None if front is None else front.environ
         owned = self._code.classes.get(instance.type)
         return None if owned is None else owned.environ
 
@@ -328,7 +338,7 @@ class PythonEngine:
         return None
 
     async def _front(self, work: Work) -> Answer:
-        front = self._code.fronts[work.function] if self._code else None
+        front = self._code.fronts.get(work.function) if self._code else None
         if front is None or front.fetch is None or work.request is None:
             return plain_response(_NOT_FOUND)
         result = front.fetch(rich_request(work.request), Env(front.env))

@@ -57,13 +57,13 @@ class LoadedCode:
         classes: actor type to class.
         front: the `fetch` function of `main`, if it has one.
         modules: every module of the function that was loaded, by name.
-        main: the entry module.
+        main: the entry module; None where that is in another language.
     """
 
     classes: dict[str, type[Any]]
     front: Any
     modules: dict[str, ModuleType]
-    main: ModuleType
+    main: ModuleType | None
 
 
 class _FreshLoader(importlib.machinery.SourceFileLoader):
@@ -155,20 +155,21 @@ class ProjectLoader:
     def __init__(
         self,
         root: Path,
-        main: Path,
+        main: Path | None,
         actors: Sequence[ActorSource],
         *,
         base: str | None = None,
         published: bool = True,
     ) -> None:
         self._root = root.resolve()
-        self._main = main.resolve()
+        self._main = None if main is None else main.resolve()
         self._actors = actors
         self._base = base
         self._published = published
         self._loading = False
         self._packages = self._package_names()
-        folders = list(dict.fromkeys([self._main.parent, self._root]))
+        first = self._main or next((actor.file.resolve() for actor in actors), self._root / "main")
+        folders = list(dict.fromkeys([first.parent, self._root]))
         self._finder = _ProjectFinder(folders, self._packages)
 
     @property
@@ -185,7 +186,7 @@ class ProjectLoader:
         modules: dict[str, ModuleType] = {}
         self._finder.importer = None if self._published else self._importer_of(modules)
         with self._isolated(modules):
-            main = self._import(self._main)
+            main = None if self._main is None else self._import(self._main)
             classes = {}
             for actor in self._actors:
                 made = self._class_of(actor)
@@ -277,7 +278,8 @@ class ProjectLoader:
     def _package_names(self) -> list[str]:
         """The packages above the entry modules, such as `src`: folders, so namespaces at most."""
         names: set[str] = set()
-        for file in (self._main, *(actor.file.resolve() for actor in self._actors)):
+        mains = [] if self._main is None else [self._main]
+        for file in (*mains, *(actor.file.resolve() for actor in self._actors)):
             parts = self._module_name(file).split(".")[:-1]
             names.update(".".join(parts[: count + 1]) for count in range(len(parts)))
         return sorted(names)
@@ -322,7 +324,7 @@ class ProjectLoader:
             raise self.class_missing(actor, module)
         return None
 
-    def class_missing(self, actor: ActorSource, module: ModuleType) -> EdgeemuError:
+    def class_missing(self, actor: ActorSource, module: ModuleType | None) -> EdgeemuError:
         """`E_CLASS_MISSING` for a type whose class `module` should have (U3)."""
         file = relative_file(str(actor.file.resolve()), self.root)
         if getattr(module, actor.type, None) is not None:
@@ -367,11 +369,11 @@ class ProjectLoader:
         )
 
 
-def classes_in(module: ModuleType) -> str:
+def classes_in(module: ModuleType | None) -> str:
     """The actor classes in a module, in words."""
     found = sorted(
         name
-        for name, value in vars(module).items()
+        for name, value in ({} if module is None else vars(module)).items()
         if isinstance(value, type)
         and issubclass(value, StatefulActor)
         and value is not StatefulActor

@@ -25,8 +25,8 @@ class FunctionSource:
     Attributes:
         name: of the function.
         root: its folder.
-        main: its entry module.
-        actors: the actor types that it declares.
+        main: its entry module; None where that is in another language.
+        actors: the actor types that it declares, but for those of modules in another language.
         actor_env: what `self.env` binds in the actors that it owns.
         front_env: what `env` binds in its `fetch`.
         environment: what `os.environ` shows it beyond the machine's own.
@@ -34,7 +34,7 @@ class FunctionSource:
 
     name: str
     root: Path
-    main: Path
+    main: Path | None
     actors: Sequence[ActorSource]
     actor_env: Mapping[str, Any]
     front_env: Mapping[str, Any]
@@ -79,13 +79,16 @@ class Project:
     """Loads the functions of one emulator, of which the first is the primary one.
 
     Args:
-        functions: in order of the configuration.
+        functions: in order of the configuration, those that have Python in them.
+        root: the folder to which places are relative.
         actor_vars: whether actors see `os.environ` as functions do.
     """
 
-    def __init__(self, functions: Sequence[FunctionSource], *, actor_vars: bool = False) -> None:
+    def __init__(
+        self, functions: Sequence[FunctionSource], root: str, *, actor_vars: bool = False
+    ) -> None:
         self._functions = functions
-        self.root = common_root([each.root for each in functions])
+        self.root = root
         self._loaders = {
             each.name: ProjectLoader(
                 each.root, each.main, each.actors, base=self.root, published=index == 0
@@ -100,11 +103,14 @@ class Project:
             for each in functions
         }
 
-    def load(self, environ: ScopedEnviron) -> LoadedProject:
+    def load(
+        self, environ: ScopedEnviron, elsewhere: Mapping[str, str] | None = None
+    ) -> LoadedProject:
         """Load everything afresh.
 
         Args:
             environ: what `os.environ` is.
+            elsewhere: the function that ships each type which another language has.
 
         Raises:
             EdgeemuError: as `ProjectLoader.load`; also `E_CLASS_MISSING` for a type that nobody
@@ -117,31 +123,38 @@ class Project:
         fronts = {
             each.name: Front(code[each.name].front, each.front_env, self._environs[each.name])
             for each in self._functions
+            if each.main is not None
         }
-        return LoadedProject(self._owned(code), fronts, code)
+        return LoadedProject(self._owned(code, elsewhere or {}), fronts, code)
 
     def publish(self, loaded: LoadedProject) -> None:
         """Let imports that run later, inside functions, find this generation."""
         # Of a generation that an older configuration loaded, the names may be others.
-        primary = next(iter(loaded.code.values()))
+        primary = next(iter(loaded.code.values()), None)
+        if primary is None or not self._functions:
+            return
         self._loaders[self._functions[0].name].publish(primary)
 
     def withdraw(self) -> None:
         """Take what `publish` did back."""
-        self._loaders[self._functions[0].name].withdraw()
+        if self._functions:
+            self._loaders[self._functions[0].name].withdraw()
 
-    def _owned(self, code: Mapping[str, LoadedCode]) -> dict[str, OwnedClass]:
+    def _owned(
+        self, code: Mapping[str, LoadedCode], elsewhere: Mapping[str, str]
+    ) -> dict[str, OwnedClass]:
         owned: dict[str, OwnedClass] = {}
         for each in self._functions:
             for type_name, made in code[each.name].classes.items():
                 other = owned.get(type_name)
-                if other is not None:
-                    raise _two_owners(type_name, other.function, each.name)
+                first = elsewhere.get(type_name) if other is None else other.function
+                if first is not None:
+                    raise two_owners(type_name, first, each.name)
                 environ = self._actor_environs[each.name]
                 owned[type_name] = OwnedClass(made, each.name, each.actor_env, environ)
         for each in self._functions:
             for actor in each.actors:
-                if actor.type not in owned:
+                if actor.type not in owned and actor.type not in elsewhere:
                     raise self._no_owner(each, actor, code)
         return owned
 
@@ -163,7 +176,8 @@ class Project:
         )
 
 
-def _two_owners(type_name: str, first: str, second: str) -> EdgeemuError:
+def two_owners(type_name: str, first: str, second: str) -> EdgeemuError:
+    """`E_CLASS_OWNERS`: an error that names both functions."""
     return EdgeemuError(
         Code.CLASS_OWNERS,
         what=f"two functions ship the class `{type_name}`",

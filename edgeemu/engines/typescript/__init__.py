@@ -1,0 +1,1 @@
+"""The TypeScript engine: one embedded JavaScript engine as a child process in lockstep."""

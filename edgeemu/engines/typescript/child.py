@@ -1,0 +1,204 @@
+"""The child process that runs JavaScript, in lockstep with the emulator.
+
+It runs only between a message and its report that nothing is left to run (design D9). Meanwhile
+the emulator serves what it asks for and does nothing else, as in a step of Python code.
+"""
+
+import json
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from edgeemu.clock import stopwatch_ns, wait_thread_event_ms
+from edgeemu.engines.typescript.frames import Asked, Frame, Idle
+from edgeemu.limits import SCRIPT_HEAP_BYTES_MAX, WATCHDOG_POLL_MS
+
+HOST = Path(__file__).with_name("host")
+"""Where the JavaScript host lies."""
+
+_READ_BYTES = 1 << 18
+_STDERR_BYTES_SHOWN = 4_000
+
+_decode: Callable[[bytes], Frame] = msgspec.json.Decoder(Frame).decode
+
+Serve = Callable[[Frame], bytes]
+"""Carries out what a frame says; the answer, if it asks for one."""
+
+
+class ChildDied(Exception):
+    """The process is gone.
+
+    Args:
+        said: what it wrote on its way out.
+        hung: whether the watchdog ended it.
+    """
+
+    def __init__(self, said: str, *, hung: bool = False) -> None:
+        super().__init__(said or "the JavaScript engine ended")
+        self.hung = hung
+
+
+class Child:
+    """One process of the JavaScript engine.
+
+    Args:
+        deno: the program.
+        readable: folders that its code may read.
+        watchdog_ms: real ms that one step may take; 0 for no bound.
+        options: further options of the program.
+    """
+
+    def __init__(
+        self,
+        deno: str,
+        readable: Sequence[Path],
+        watchdog_ms: int,
+        options: Sequence[str] = (),
+    ) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        self._process = subprocess.Popen(
+            [*command(deno, readable, options), str(HOST / "main.js")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+        )
+        self._watchdog = _Watchdog(watchdog_ms, self._process.kill)
+        self._notes: list[bytes] = []
+        self.alive = True
+
+    def note(self, now_ms: int, kind: str, *args: Any) -> None:
+        """Say something with the next message."""
+        self._notes.append(_line([now_ms, kind, *args]))
+
+    def step(self, serve: Serve, now_ms: int, kind: str, *args: Any) -> None:
+        """Send a message, and serve the host until nothing is left to run.
+
+        Raises:
+            ChildDied: on the way; what was served before stays.
+        """
+        self._exchange(serve, _line([now_ms, kind, *args]))
+
+    def start(self, serve: Serve) -> None:
+        """Wait until the host is there.
+
+        Raises:
+            ChildDied: if it does not come.
+        """
+        self._exchange(serve, b"")
+
+    def close(self) -> None:
+        """End the process."""
+        self.alive = False
+        self._watchdog.close()
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        self._errors.close()
+
+    def _exchange(self, serve: Serve, message: bytes) -> None:
+        notes, self._notes = self._notes, []
+        self._watchdog.arm()
+        try:
+            self._write(b"".join([*notes, message]))
+            rest = b""
+            while True:
+                lines = (rest + self._read()).split(b"\n")
+                rest = lines.pop()
+                for line in lines:
+                    frame = _decode(line)
+                    if type(frame) is Idle:
+                        return
+                    answer = serve(frame)
+                    if isinstance(frame, Asked):
+                        self._write(answer + b"\n")
+        except (OSError, EOFError):
+            self.alive = False
+            raise ChildDied(self._said(), hung=self._watchdog.fired) from None
+        finally:
+            self._watchdog.disarm()
+
+    def _write(self, data: bytes) -> None:
+        stdin = self._process.stdin
+        view = memoryview(data)
+        while view and stdin is not None:
+            view = view[stdin.write(view) :]
+
+    def _read(self) -> bytes:
+        stdout = self._process.stdout
+        data = stdout.read(_READ_BYTES) if stdout is not None else None
+        if not data:
+            raise EOFError
+        return data
+
+    def _said(self) -> str:
+        self._process.wait()
+        self._errors.seek(0)
+        return self._errors.read()[-_STDERR_BYTES_SHOWN:].decode(errors="replace")
+
+
+def command(deno: str, readable: Sequence[Path], options: Sequence[str]) -> list[str]:
+    """How the program is called: no permission but reading the project (design D9)."""
+    allowed = ",".join(str(path).replace(",", ",,") for path in [HOST, *readable])
+    return [
+        deno,
+        "run",
+        "--quiet",
+        "--no-prompt",
+        "--no-lock",
+        "--no-remote",
+        "--no-config",
+        "--no-check",
+        "--node-modules-dir=manual",
+        "--unstable-sloppy-imports",
+        f"--v8-flags=--max-old-space-size={SCRIPT_HEAP_BYTES_MAX >> 20}",
+        f"--allow-read={allowed}",
+        *options,
+    ]
+
+
+def _line(message: list[Any]) -> bytes:
+    """One message as a line; lone surrogates, which JSON can escape, included."""
+    try:
+        return msgspec.json.encode(message) + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(message).encode() + b"\n"
+
+
+class _Watchdog:
+    """Kills a process in which a step takes too long, from a thread of its own."""
+
+    def __init__(self, limit_ms: int, kill: Callable[[], None]) -> None:
+        self._limit_ns = limit_ms * 1_000_000
+        self._kill = kill
+        self._started_ns = 0
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.fired = False
+
+    def arm(self) -> None:
+        if self._thread is None and self._limit_ns:
+            self._thread = threading.Thread(target=self._watch, name="watchdog-ts", daemon=True)
+            self._thread.start()
+        self._started_ns = stopwatch_ns()
+
+    def disarm(self) -> None:
+        self._started_ns = 0
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _watch(self) -> None:
+        while not wait_thread_event_ms(self._closed, WATCHDOG_POLL_MS):
+            started_ns = self._started_ns
+            if started_ns and stopwatch_ns() - started_ns > self._limit_ns:
+                self.fired = True
+                self._kill()
+                return

@@ -1,0 +1,563 @@
+"""The TypeScript engine: starts turns in the child process, and tells how each ended."""
+
+from asyncio import Future
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from edgeemu.clock import stopwatch_ns
+from edgeemu.core.events import Failure, SocketEvent, TurnKind
+from edgeemu.core.profile import Profile
+from edgeemu.core.timers import Timer
+from edgeemu.engines.port import Answer, Host, Result, Waiting, Work
+from edgeemu.engines.python.loop import EmulatorLoop, World
+from edgeemu.engines.typescript import frames
+from edgeemu.engines.typescript.calls import (
+    HostCalls,
+    request_as_json,
+    response_of,
+    seen_error,
+)
+from edgeemu.engines.typescript.child import Child, ChildDied
+from edgeemu.engines.typescript.deno import find_deno
+from edgeemu.engines.typescript.failures import failure_of
+from edgeemu.engines.typescript.frames import Described, FoundFunction, Frame
+from edgeemu.engines.typescript.loading import load_error, load_message
+from edgeemu.engines.typescript.project import ScriptProject
+from edgeemu.ids import InstanceId
+from edgeemu.limits import BLOCKING_STEP_MS
+from edgeemu.sdk.errors import ActorError, ActorHangError, error_named
+
+
+class _Ticket(Struct):
+    """What a turn waits for in JavaScript."""
+
+    scope: "_Scope | None"
+    outside: bool = False
+    timer: Timer | None = None
+
+
+class _Scope(Struct):
+    """One turn in the child, from its start until nothing of it is left."""
+
+    host: Host
+    work: Work
+    world: "Realm"
+    done: Callable[[Result], None]
+    took_ns: int = 0
+    ended: bool = False
+    stopped: bool = False
+    result: Result | None = None
+    tickets: dict[int, _Ticket] = msgspec.field(default_factory=dict)
+
+
+class Realm:
+    """One generation of the project's code: a child process, and what it exports."""
+
+    def __init__(self, child: Child, project: ScriptProject) -> None:
+        self.child = child
+        self.project = project
+        self.functions: Sequence[FoundFunction] = ()
+        self.scopes: dict[int, _Scope] = {}
+        self.tickets: dict[int, _Ticket] = {}
+        self.calls: HostCalls
+        self.retired = False
+
+    @property
+    def classes(self) -> dict[str, str]:
+        """The function that ships each actor type, the first of them."""
+        found: dict[str, str] = {}
+        for function in self.functions:
+            for type_name in function.classes:
+                found.setdefault(type_name, function.name)
+        return found
+
+
+class TypeScriptEngine:
+    """Runs TypeScript and JavaScript actors in one embedded engine (design D9).
+
+    Args:
+        loop: the loop on which everything runs.
+        world: clock and timers of the emulator.
+        project: the code of all functions, as far as it is in this language.
+        profile: the platform's rules.
+        watchdog_ms: real ms that one step may take; 0 for no watchdog.
+        seed: of the run.
+        on_lost: called with the instances that were in memory when the process died.
+    """
+
+    def __init__(
+        self,
+        *,
+        loop: EmulatorLoop,
+        world: World,
+        project: ScriptProject,
+        profile: Profile,
+        watchdog_ms: int,
+        seed: int,
+        on_lost: Callable[[list[InstanceId], str], None],
+    ) -> None:
+        self._loop = loop
+        self._world = world
+        self._project = project
+        self._profile = profile
+        self._watchdog_ms = watchdog_ms
+        self._seed = seed
+        self._on_lost = on_lost
+        self._loaded: Realm | None = None
+        self._realm: Realm | None = None
+        self._objects: dict[InstanceId, Realm] = {}
+        self._scopes: dict[int, _Scope] = {}
+        self._running: _Scope | None = None
+        self._step_realm: Realm | None = None
+        self.options: Sequence[str] = ()
+
+    # --- code ------------------------------------------------------------------------------
+
+    def replace_project(self, project: ScriptProject) -> None:
+        """Load from a changed configuration from now on."""
+        self._project = project
+
+    def load(self) -> Sequence[FoundFunction]:
+        """Load the project's source beside what runs, in a process of its own.
+
+        Raises:
+            EdgeemuError: `E_ENGINE_MISSING`, `E_PROJECT_SYNTAX`, `E_PROJECT_IMPORT`.
+        """
+        self.unload()
+        realm = self._open(self._project)
+        self._loaded = realm
+        return realm.functions
+
+    def unload(self) -> None:
+        """Give up what was loaded and not yet put to use."""
+        if self._loaded is not None:
+            self._loaded.child.close()
+            self._loaded = None
+
+    def swap(self) -> None:
+        """Let everything that starts from now on use what was loaded last."""
+        if self._loaded is None:
+            return
+        old, self._realm, self._loaded = self._realm, self._loaded, None
+        if old is not None:
+            old.retired = True
+            self._retire(old)
+
+    def exports_of(self, function: str, url: str) -> list[str]:
+        """The actor classes that a module of what was loaded last exports."""
+        realm = self._loaded or self._realm
+        functions = () if realm is None else realm.functions
+        return next((each.exports.get(url, []) for each in functions if each.name == function), [])
+
+    def has_front(self, function: str) -> bool:
+        """Whether the `fetch` of a function is this engine's."""
+        functions = () if self._realm is None else self._realm.project.functions
+        return any(each.name == function and each.main is not None for each in functions)
+
+    def holds(self, instance: InstanceId) -> bool:
+        """Whether an instance is in memory here."""
+        return instance in self._objects
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The function that ships each actor type of the code in use."""
+        return {} if self._realm is None else self._realm.classes
+
+    def _open(self, project: ScriptProject) -> Realm:
+        readable = [Path(project.root), *(function.root for function in project.functions)]
+        child = Child(find_deno(), readable, self._watchdog_ms, self.options)
+        realm = Realm(child, project)
+        realm.calls = HostCalls(project, self._profile, self._host_of, partial(self._ask, realm))
+        told: list[Frame] = []
+
+        def serve(frame: Frame) -> bytes:
+            if isinstance(frame, frames.Loaded | frames.LoadFailed):
+                told.append(frame)
+                return b""
+            return self._serve(realm, frame)
+
+        try:
+            child.start(serve)
+            message = load_message(project, self._profile, self._seed, self._now_ms())
+            child.step(serve, self._now_ms(), "load", *message)
+        except ChildDied as died:
+            child.close()
+            raise load_error(project, died) from None
+        match told:
+            case [frames.Loaded(functions=functions)]:
+                realm.functions = functions
+            case [frames.LoadFailed(error=error)]:
+                child.close()
+                raise load_error(project, error)
+            case _:
+                child.close()
+                raise load_error(project, None)
+        return realm
+
+    def _retire(self, realm: Realm) -> None:
+        """End a process that nothing needs any more."""
+        if realm.retired and not realm.scopes and realm not in self._objects.values():
+            realm.child.close()
+
+    # --- turns -----------------------------------------------------------------------------
+
+    def start(self, host: Host, work: Work, done: Callable[[Result], None]) -> None:
+        """Start a turn; `done` is called once, outside of every step."""
+        instance = host.instance
+        if work.kind in (TurnKind.INIT, None) or instance is None:
+            realm = self._realm
+        else:
+            realm = self._objects.get(instance)
+        if realm is None:
+            error = ActorError("no code is loaded")
+            done(Result(failure=Failure(error.name, str(error)), error=error))
+            return
+        scope = _Scope(host, work, realm, done)
+        self._scopes[host.turn_id] = realm.scopes[host.turn_id] = scope
+        if work.kind is not TurnKind.INIT:
+            self._loop.call_soon(self._begin, scope, context=self._loop.plain_context)
+            return
+        # At once: so alarms that are due together start in their order, whether their instances
+        # are in memory or not.
+        self._begin(scope, report_at_once=True)
+
+    def _begin(self, scope: _Scope, *, report_at_once: bool = False) -> None:
+        if scope.stopped or scope.ended:
+            return
+        message = _work_as_json(scope.host.instance, scope.work, self._profile)
+        self._step(scope, "turn", scope.host.turn_id, message)
+        if report_at_once and scope.result is not None:
+            self._report(scope)
+
+    def _report(self, scope: _Scope) -> None:
+        result, scope.result = scope.result, None
+        if result is not None and not scope.stopped:
+            scope.done(result)
+
+    def stop(self, turn_id: int) -> None:
+        """Stop the code of a turn: what it waits for never comes."""
+        scope = self._scopes.get(turn_id)
+        if scope is None:
+            return
+        scope.stopped = True
+        if scope.world.child.alive:
+            scope.world.child.note(self._now_ms(), "stop", turn_id)
+        self._forget(scope)
+
+    def detach(self, turn_id: int) -> None:
+        """Report no more for a turn whose budget is over; its code may run on to nowhere (U11)."""
+        scope = self._scopes.get(turn_id)
+        if scope is not None:
+            scope.stopped = True
+
+    def drop(self, instance: InstanceId) -> None:
+        """Forget the object of an instance, and stop the work that its turns left behind."""
+        realm = self._objects.pop(instance, None)
+        for scope in list(self._scopes.values()):
+            if scope.host.instance == instance and (scope.ended or scope.stopped):
+                self.stop(scope.host.turn_id)
+        if realm is not None and realm.child.alive:
+            realm.child.note(self._now_ms(), "drop", instance.type, instance.name)
+            self._retire(realm)
+
+    def took_ns(self, turn_id: int) -> int:
+        """Real nanoseconds that the steps of a turn took so far."""
+        scope = self._scopes.get(turn_id)
+        return scope.took_ns if scope else 0
+
+    def here(self) -> str | None:
+        """The `file:line` of the code that asks its host for something right now."""
+        return None if self._step_realm is None else self._step_realm.calls.place
+
+    @property
+    def stepping(self) -> bool:
+        """Whether a step of its code runs right now."""
+        return self._step_realm is not None
+
+    def begins_at(self, instance: InstanceId, method: str) -> str | None:
+        """The `file:line` where a method of an instance in memory begins."""
+        del instance, method
+        return None
+
+    def close(self) -> None:
+        """Stop everything."""
+        realms = {id(realm): realm for realm in self._objects.values()}
+        realms |= {id(scope.world): scope.world for scope in self._scopes.values()}
+        for realm in (self._realm, self._loaded):
+            if realm is not None:
+                realms[id(realm)] = realm
+        for scope in list(self._scopes.values()):
+            self._forget(scope)
+        self._objects.clear()
+        for realm in realms.values():
+            realm.child.close()
+        self._realm = self._loaded = None
+
+    # --- steps -----------------------------------------------------------------------------
+
+    def _step(
+        self, scope: _Scope | None, kind: str, *args: Any, realm: Realm | None = None
+    ) -> None:
+        """Let JavaScript run until it waits; the clock stands still meanwhile."""
+        realm = scope.world if scope is not None else realm
+        if realm is None or not realm.child.alive:
+            return
+        clock = self._world.clock
+        now_ms = clock.now_ms()
+        clock.hold(now_ms)
+        self._running, self._step_realm = scope, realm
+        started_ns = stopwatch_ns()
+        died = None
+        try:
+            realm.child.step(partial(self._serve, realm), now_ms, kind, *args)
+        except ChildDied as error:
+            died = error
+        finally:
+            self._running = self._step_realm = None
+            clock.release()
+        took_ns = stopwatch_ns() - started_ns
+        if scope is not None:
+            scope.took_ns += took_ns
+            if took_ns > BLOCKING_STEP_MS * 1_000_000:
+                self._world.blocked(scope.host, took_ns // 1_000_000)
+        if died is not None:
+            self._lost(realm, scope, died)
+
+    def _serve(self, realm: Realm, frame: Frame) -> bytes:
+        answer = realm.calls.serve(frame)
+        if answer is not None:
+            return answer
+        match frame:
+            case frames.Done():
+                self._code_ended(frame)
+            case frames.Swept():
+                scope = self._scopes.get(frame.turn)
+                if scope is not None:
+                    self._forget(scope)
+            case frames.Timer():
+                self._plan(realm, frame)
+            case frames.ClearTimer():
+                self._clear(realm, frame.ticket)
+            case frames.Unhandled():
+                self._unhandled(frame)
+        return b'["ok",null]'
+
+    def _host_of(self, turn_id: int) -> Host:
+        scope = self._scopes.get(turn_id)
+        if scope is None:
+            raise ActorError("the turn has ended: its storage can be used no more")
+        return scope.host
+
+    def _code_ended(self, frame: frames.Done) -> None:
+        scope = self._scopes.get(frame.turn)
+        if scope is None or scope.ended:
+            return
+        scope.ended = True
+        scope.result = self._result(scope, frame)
+        scope.host.close()
+        if scope.work.kind is TurnKind.INIT:
+            if scope.result.failure is None and not scope.stopped and scope.host.instance:
+                self._objects[scope.host.instance] = scope.world
+            if scope.took_ns == 0:
+                return  # It ended in its first step, and is reported there.
+        self._loop.call_soon(self._report, scope, context=self._loop.plain_context)
+
+    def _result(self, scope: _Scope, frame: frames.Done) -> Result:
+        data = bytes(frame.told)
+        if not frame.succeeded:
+            described = msgspec.json.decode(data, type=Described)
+            return self._failed(described, scope.world.project.root)
+        problem = scope.host.sql_problem() if scope.host.instance is not None else None
+        if problem is not None:
+            text = f"the SQL of the turn is not kept: {problem}"
+            return self._failed(Described("ActorOutputGateError", text, "", False), "")
+        answer: Answer = None
+        if scope.work.kind in (TurnKind.FETCH, None):
+            answer = response_of(data)
+        elif scope.work.kind is TurnKind.CALL:
+            answer = data
+        return Result(answer)
+
+    def _failed(self, described: Described, root: str) -> Result:
+        failure = failure_of(described, root)
+        error: Exception = error_named(described.name, described.message)
+        if described.name == "AssertionError":
+            error = AssertionError(f"{described.message} ({failure.where})")
+        return Result(failure=failure, error=error)
+
+    # --- what code waits for ---------------------------------------------------------------
+
+    def _ask(
+        self,
+        realm: Realm,
+        turn_id: int,
+        number: int,
+        outside: bool,
+        future: "Future[Any]",
+        written: Callable[[Any], Any],
+    ) -> None:
+        """Settle a ticket when a future is done."""
+        self._note_ticket(realm, turn_id, number, outside=outside)
+
+        def answered(done: "Future[Any]") -> None:
+            ticket = self._take(realm, number)
+            if ticket is None:
+                if not done.cancelled():
+                    done.exception()
+                return
+            error = done.exception()
+            if error is None:
+                self._step(ticket.scope, "settle", number, False, written(done.result()))
+            elif isinstance(error, Exception):
+                name, message = seen_error(error)
+                told = {"name": name, "message": message}
+                self._step(ticket.scope, "settle", number, True, told)
+
+        future.add_done_callback(answered, context=self._loop.plain_context)
+
+    def _plan(self, realm: Realm, frame: frames.Timer) -> None:
+        ticket = self._note_ticket(realm, frame.turn, frame.ticket)
+
+        def fire() -> None:
+            # Its number in the order of the loop is that of its time, as for Python code.
+            self._loop.call_soon(self._fire, realm, frame.ticket, context=self._loop.plain_context)
+
+        ticket.timer = self._world.timers.add(frame.at_ms, fire)
+
+    def _fire(self, realm: Realm, number: int) -> None:
+        ticket = self._take(realm, number)
+        if ticket is not None:
+            self._step(ticket.scope, "settle", number, False, None, realm=realm)
+
+    def _clear(self, realm: Realm, number: int) -> None:
+        ticket = self._take(realm, number)
+        if ticket is not None and ticket.timer is not None:
+            ticket.timer.cancel()
+
+    def _note_ticket(
+        self, realm: Realm, turn_id: int | None, number: int, *, outside: bool = False
+    ) -> _Ticket:
+        scope = None if turn_id is None else self._scopes.get(turn_id)
+        ticket = realm.tickets[number] = _Ticket(scope, outside)
+        if scope is not None:
+            scope.tickets[number] = ticket
+        return ticket
+
+    def _take(self, realm: Realm, number: int) -> _Ticket | None:
+        ticket = realm.tickets.pop(number, None)
+        if ticket is not None and ticket.scope is not None:
+            ticket.scope.tickets.pop(number, None)
+        return ticket
+
+    def _forget(self, scope: _Scope) -> None:
+        """Nothing of a turn is left."""
+        self._scopes.pop(scope.host.turn_id, None)
+        scope.world.scopes.pop(scope.host.turn_id, None)
+        for number, ticket in scope.tickets.items():
+            scope.world.tickets.pop(number, None)
+            if ticket.timer is not None:
+                ticket.timer.cancel()
+        scope.tickets.clear()
+        self._retire(scope.world)
+
+    def waiting(self, *, outside_only: bool = False) -> list[Waiting]:
+        """What still runs and where it waits, in order of the turns."""
+        found = []
+        for turn_id, scope in sorted(self._scopes.items()):
+            if scope.ended and not scope.tickets:
+                continue
+            outside = [number for number, each in scope.tickets.items() if each.outside]
+            if outside_only and not outside:
+                continue
+            numbers = outside or list(scope.tickets)
+            where = self._where(scope.world, numbers[0]) if numbers else None
+            found.append(Waiting(turn_id, scope.host.instance, where, bool(outside)))
+        return found
+
+    def _where(self, realm: Realm, number: int) -> str | None:
+        told: list[str | None] = []
+
+        def serve(frame: Frame) -> bytes:
+            if isinstance(frame, frames.Where):
+                told.append(frame.place)
+                return b""
+            return self._serve(realm, frame)
+
+        try:
+            realm.child.step(serve, self._now_ms(), "where", number)
+        except ChildDied as died:
+            self._lost(realm, None, died)
+        return told[0] if told else None
+
+    def _unhandled(self, frame: frames.Unhandled) -> None:
+        scope = self._scopes.get(frame.turn) if frame.turn is not None else self._running
+        if scope is not None:
+            result = self._failed(frame.error, scope.world.project.root)
+            if result.failure is not None and result.error is not None:
+                scope.host.task_failed(result.failure, result.error)
+
+    # --- the end of a process --------------------------------------------------------------
+
+    def _lost(self, realm: Realm, culprit: _Scope | None, died: ChildDied) -> None:
+        """The process died: the memory of all its instances is gone, as where a host fails."""
+        realm.child.close()
+        lost = [instance for instance, held in self._objects.items() if held is realm]
+        for instance in lost:
+            del self._objects[instance]
+        for scope in list(realm.scopes.values()):
+            if scope is not culprit:
+                self._forget(scope)
+        if realm is self._realm:
+            self._realm = self._open(realm.project)
+        if culprit is not None:
+            self._forget(culprit)
+            if not culprit.stopped and not culprit.ended:
+                culprit.ended = True
+                culprit.host.close()
+                culprit.result = _hung(died)
+                self._loop.call_soon(self._report, culprit, context=self._loop.plain_context)
+        reason = "the JavaScript engine was stopped" if died.hung else f"{died}"
+        self._loop.call_soon(self._on_lost, lost, reason, context=self._loop.plain_context)
+
+    def _now_ms(self) -> int:
+        return self._world.clock.now_ms()
+
+
+def _hung(died: ChildDied) -> Result:
+    if died.hung:
+        error: ActorError = ActorHangError("the code ran on without waiting and was stopped")
+    else:
+        error = error_named("ActorCrashedError", f"the JavaScript engine ended: {died}")
+    return Result(failure=Failure(error.name, str(error)), hung=died.hung, error=error)
+
+
+def _work_as_json(instance: InstanceId | None, work: Work, profile: Profile) -> dict[str, Any]:
+    """What a turn is to do, as the host of JavaScript takes it."""
+    return {
+        "instance": None if instance is None else [instance.type, instance.name],
+        "kind": None if work.kind is None else work.kind.value,
+        "method": work.method,
+        "args": msgspec.Raw(work.args),
+        "request": None if work.request is None else request_as_json(work.request),
+        "retry_count": work.retry_count,
+        "function": work.function,
+        "socket": None if work.socket is None else _socket_as_json(work.socket),
+        "protocol": work.protocol,
+        "no_handler": profile.sockets.no_handler,
+    }
+
+
+def _socket_as_json(event: SocketEvent) -> dict[str, Any]:
+    return {
+        "socket": event.socket,
+        "part": event.part.value,
+        "text": isinstance(event.data, str),
+        "data": event.data,  # Bytes go as base64.
+        "code": event.code,
+        "reason": event.reason,
+    }

@@ -1,0 +1,49 @@
+"""Errors of JavaScript code as the core and the journal know them."""
+
+import linecache
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from edgeemu.core.events import Failure
+from edgeemu.engines.typescript.child import HOST
+from edgeemu.engines.typescript.frames import Described
+
+_FRAME = re.compile(r"^\s*at (?:(?P<name>.*?) \()?(?P<url>file://[^)\s]+?):(?P<line>\d+):\d+\)?$")
+_TRACE_FRAMES_MAX = 12
+_HOST_URL = HOST.as_uri()
+
+
+def failure_of(error: Described, root: str) -> Failure:
+    """An error that ended code of a turn, told for a project in the folder `root`."""
+    frames = user_frames(error.stack, root)
+    where = f"{frames[0][0]}:{frames[0][1]}" if frames else None
+    return Failure(error.name, error.message, where, _trace(frames, root), error.own)
+
+
+def user_frames(stack: str, root: str) -> list[tuple[str, int, str]]:
+    """The frames of the project in a stack: file, line and function, the innermost first."""
+    found = []
+    for text in stack.splitlines():
+        match = _FRAME.match(text)
+        if match is None or match["url"].startswith(_HOST_URL):
+            continue
+        path = Path(unquote(urlsplit(match["url"]).path))
+        if path.is_relative_to(root) and "node_modules" not in path.parts:
+            file = path.relative_to(root).as_posix()
+            found.append((file, int(match["line"]), match["name"] or "the module"))
+    return found
+
+
+def _trace(frames: list[tuple[str, int, str]], root: str) -> str:
+    """The user's own frames as text, the outermost first, as for Python."""
+    lines = []
+    for file, line, name in reversed(frames):
+        source = linecache.getline(str(Path(root) / file), line).strip()
+        name = name.removeprefix("async ")
+        lines.append(f"  {file}:{line} in {name}\n    {source}")
+    left_out = len(lines) - _TRACE_FRAMES_MAX
+    if left_out > 0:  # A recursion without end has a thousand, all alike.
+        half = _TRACE_FRAMES_MAX // 2
+        lines[half:-half] = [f"  ... {left_out} more"]
+    return "\n".join(lines)

@@ -1,0 +1,186 @@
+// The codec of storage, calls and the journal: edgeemu/codec.py in JavaScript.
+//
+// Values become JSON in which what JSON lacks is an object with one key, a tag. Source:
+// spec/telnyx-actors.md section 7.
+
+import { CodecError } from "./errors.js";
+
+const DEPTH_MAX = 512;
+const ARRAYS = new Map([
+  [Int8Array, "b"],
+  [Int16Array, "h"],
+  [Uint16Array, "H"],
+  [Int32Array, "i"],
+  [Uint32Array, "I"],
+  [BigInt64Array, "q"],
+  [BigUint64Array, "Q"],
+  [Float32Array, "f"],
+  [Float64Array, "d"],
+  [Uint8ClampedArray, "C"],
+]);
+const KINDS = Object.fromEntries([...ARRAYS].map(([kind, code]) => [code, kind]));
+KINDS.B = Uint8Array;
+
+/** The JSON structure with tags that stands for a value, sharing nothing with it. */
+export function encode(value, { topUndefined = false } = {}) {
+  if (value === undefined && !topUndefined) {
+    throw new CodecError("value: undefined is not storable; use `delete` to remove a key");
+  }
+  return write(value, DEPTH_MAX, null);
+}
+
+/** The value that a JSON structure with tags stands for. */
+export function decode(tagged) {
+  return read(tagged);
+}
+
+// --- writing -----------------------------------------------------------------------------------
+
+// A trail is where a part is: the trail of its container, the container, the step from there.
+function refuse(trail, reason) {
+  let path = "";
+  for (; trail !== null; trail = trail[0]) path = trail[2] + path;
+  if (path.length > 200) path = `${path.slice(0, 100)}...${path.slice(-100)}`;
+  return new CodecError(`value${path}: ${reason}`);
+}
+
+function tooDeep(trail) {
+  const seen = new Set();
+  for (let each = trail; each !== null; each = each[0]) {
+    if (seen.has(each[1])) return refuse(null, "circular structure is not storable");
+    seen.add(each[1]);
+  }
+  return new CodecError(`value: nested deeper than ${DEPTH_MAX} levels`);
+}
+
+function write(value, depth, trail) {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      if (Number.isSafeInteger(value) && !Object.is(value, -0)) return value;
+      if (Number.isFinite(value) && !Number.isInteger(value)) return value;
+      return { $float: Object.is(value, -0) ? "-0" : String(value) };
+    case "undefined":
+      return { $undefined: true };
+    case "bigint":
+      return { $bigint: String(value) };
+    case "object":
+      return value === null ? null : writeObject(value, depth, trail);
+    default:
+      throw refuse(trail, `${typeof value} is not storable`);
+  }
+}
+
+function writeObject(value, depth, trail) {
+  if (depth < 1) throw tooDeep(trail);
+  if (Array.isArray(value)) {
+    return Array.from(value, (item, index) => write(item, depth - 1, [trail, value, `[${index}]`]));
+  }
+  const proto = Object.getPrototypeOf(value);
+  if (proto === Object.prototype || proto === null) return writePlain(value, depth, trail);
+  if (value instanceof Date) return { $date: Number.isNaN(+value) ? null : +value };
+  if (value instanceof Map && proto === Map.prototype) return writeMap(value, depth - 2, trail);
+  if (value instanceof Set && proto === Set.prototype) {
+    const items = Array.from(value, (item) => write(item, depth - 2, [trail, value, "{element}"]));
+    return { $set: items };
+  }
+  if (value instanceof RegExp) return { $regexp: [value.source, value.flags] };
+  if (value instanceof ArrayBuffer) return { $array: ["A", new Uint8Array(value).toBase64()] };
+  if (ArrayBuffer.isView(value)) return writeView(value, trail);
+  throw refuse(trail, `${unstorable(value, proto)} is not storable`);
+}
+
+function unstorable(value, proto) {
+  if (value instanceof Promise) return "Promise (await it first)";
+  const name = proto?.constructor?.name;
+  return name ? `an instance of ${name}` : "this object";
+}
+
+function writePlain(value, depth, trail) {
+  const keys = Object.keys(value);
+  const likeTag = keys.length === 1 && keys[0].startsWith("$");
+  const tagged = {};
+  for (const key of keys) {
+    const step = /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+    const item = write(value[key], depth - (likeTag ? 2 : 1), [trail, value, step]);
+    if (key === "__proto__") {
+      Object.defineProperty(tagged, key, { value: item, enumerable: true });
+    } else tagged[key] = item;
+  }
+  return likeTag ? { $object: tagged } : tagged;
+}
+
+function writeMap(value, depth, trail) {
+  if (depth < 1) throw tooDeep(trail);
+  const pairs = [];
+  for (const [key, item] of value) {
+    const tagged = write(key, depth - 1, [trail, value, "{key}"]);
+    pairs.push([tagged, write(item, depth - 1, [trail, value, `[${JSON.stringify(tagged)}]`])]);
+  }
+  return { $map: pairs };
+}
+
+function writeView(view, trail) {
+  const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+  if (view instanceof Uint8Array) return { $bytes: bytes.toBase64() };
+  if (view instanceof DataView) return { $array: ["V", bytes.toBase64()] };
+  for (const [kind, code] of ARRAYS) {
+    if (view instanceof kind) return { $array: [code, bytes.toBase64()] };
+  }
+  throw refuse(trail, `${view.constructor.name} is not storable`);
+}
+
+// --- reading -----------------------------------------------------------------------------------
+
+function read(tagged) {
+  if (typeof tagged !== "object" || tagged === null) return tagged;
+  if (Array.isArray(tagged)) return tagged.map(read);
+  let plain = tagged;
+  const keys = Object.keys(tagged);
+  if (keys.length === 1 && keys[0].startsWith("$")) {
+    if (keys[0] !== "$object") return readTag(keys[0], tagged[keys[0]]);
+    plain = tagged.$object;
+  }
+  const value = {};
+  for (const key of Object.keys(plain)) {
+    const item = read(plain[key]);
+    if (key === "__proto__") {
+      const fixed = { value: item, enumerable: true, configurable: true, writable: true };
+      Object.defineProperty(value, key, fixed);
+    } else value[key] = item;
+  }
+  return value;
+}
+
+function readTag(tag, content) {
+  switch (tag) {
+    case "$date":
+      return new Date(content === null ? NaN : content);
+    case "$bytes":
+      return Uint8Array.fromBase64(content);
+    case "$array":
+      return readArray(content[0], Uint8Array.fromBase64(content[1]).buffer);
+    case "$undefined":
+      return undefined;
+    case "$float":
+      return Number(content);
+    case "$bigint":
+      return BigInt(content);
+    case "$regexp":
+      return new RegExp(content[0], content[1]);
+    case "$map":
+      return new Map(content.map(([key, item]) => [read(key), read(item)]));
+    case "$set":
+      return new Set(content.map(read));
+    default:
+      throw new CodecError(`stored value is damaged: unknown tag ${tag}`);
+  }
+}
+
+function readArray(code, buffer) {
+  if (code === "A") return buffer;
+  if (code === "V") return new DataView(buffer);
+  return new KINDS[code](buffer);
+}
