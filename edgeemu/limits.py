@@ -244,5 +244,5 @@ RATE_KEYS_MAX = 100_000
 are forgotten (a choice: about 20 MB)."""
 
 SCRIPT_HEAP_BYTES_MAX = 1024 * 1024 * 1024
-"""Bytes of memory that all TypeScript actors have together (a choice: twice what one container has on
-the platform, spec/telnyx-actors.md section 16.2, for there are many here)."""
+"""Bytes of memory that all TypeScript actors have together (a choice: twice what one container has
+on the platform, spec/telnyx-actors.md section 16.2, for there are many here)."""
