@@ -1,11 +1,13 @@
 """Putting an emulator together from a configuration: store, clock, core, engine."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from edgeemu.clock import ClockMode, ClockState, EmulatorClock, RealClock, SystemClock
 from edgeemu.config import Config
+from edgeemu.core.events import EvictRequested
 from edgeemu.core.machine import Machine
 from edgeemu.core.profile import PROFILES
 from edgeemu.core.ratelimits import RateCounts
@@ -17,6 +19,7 @@ from edgeemu.emulator.shell import Shell
 from edgeemu.emulator.surroundings import Outside
 from edgeemu.engines.languages import Engines
 from edgeemu.engines.python.loop import EmulatorLoop
+from edgeemu.ids import InstanceId
 from edgeemu.limits import STATE_LOCK_WAIT_MS
 from edgeemu.rng import check_seed, draw_seed, stream
 from edgeemu.stores.memory import MemoryStore
@@ -122,7 +125,7 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
         profile=profile,
         watchdog_ms=config.limits.watchdog_ms,
         seed=seed,
-        on_lost=shell.memory_lost,
+        on_lost=partial(_memory_lost, shell),
     )
     shell.engine = engine
     shell.around.here = engine.here
@@ -145,6 +148,13 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
     shell.position.note_kept(meta, 0)
     notices += _local_notices(config)
     return Parts(config, store, clock, shell, engine, seed, tuple(notices))
+
+
+def _memory_lost(shell: Shell, instances: list[InstanceId], reason: str) -> None:
+    """The process in which instances were in memory died: as where a host fails."""
+    for instance in instances:
+        now_ms, cause = shell.clock.now_ms(), f"engine: {reason}"
+        shell.dispatch(EvictRequested(now_ms, instance, True, cause))
 
 
 def _local_notices(config: Config) -> list[str]:

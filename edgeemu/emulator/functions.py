@@ -8,6 +8,7 @@ from typing import Any
 
 from edgeemu.config import Config, RespondConfig, ServiceConfig, is_script
 from edgeemu.core.ratelimits import RateRule
+from edgeemu.engines.javascript.project import At, ScriptActor, ScriptFunction, ScriptProject
 from edgeemu.engines.languages import Code
 from edgeemu.engines.port import PlainResponse, Service
 from edgeemu.engines.python.bindings import (
@@ -20,7 +21,6 @@ from edgeemu.engines.python.bindings import (
 from edgeemu.engines.python.context import Namespace, Secrets
 from edgeemu.engines.python.loader import ActorSource
 from edgeemu.engines.python.project import FunctionSource, Project, common_root
-from edgeemu.engines.typescript.project import At, ScriptActor, ScriptFunction, ScriptProject
 from edgeemu.units import SECOND_MS
 
 

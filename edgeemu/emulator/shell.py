@@ -20,7 +20,6 @@ from edgeemu.core.events import (
     Effect,
     Ending,
     Event,
-    EvictRequested,
     Failure,
     InstanceLoaded,
     LoadFailed,
@@ -491,12 +490,6 @@ class Shell:
         # A step still runs: what records anything waits until it is over.
         context = self.loop.plain_context
         self.loop.call_soon(tell, host, turn, took_ms, self._engine, context=context)
-
-    def memory_lost(self, instances: list[InstanceId], reason: str) -> None:
-        """The process in which instances were in memory died: as where a host fails."""
-        for instance in instances:
-            cause = f"engine: {reason}"
-            self.dispatch(EvictRequested(self.clock.now_ms(), instance, True, cause))
 
     def _timers_changed(self) -> None:
         at_ms = self.timers.next_at_ms()

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 from edgeemu.core.events import TurnKind
 from edgeemu.core.profile import Profile
+from edgeemu.engines.javascript.project import ScriptProject
 from edgeemu.engines.port import Host, Result, Waiting, Work
 from edgeemu.engines.python.engine import PythonEngine
 from edgeemu.engines.python.loop import EmulatorLoop, World
 from edgeemu.engines.python.project import Project, two_owners
-from edgeemu.engines.typescript.project import ScriptProject
 from edgeemu.errors import Code as ErrorCode
 from edgeemu.errors import EdgeemuError
 from edgeemu.ids import InstanceId
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from edgeemu.engines.typescript.engine import TypeScriptEngine
+    from edgeemu.engines.javascript.engine import JavaScriptEngine
 
 OnLost = Callable[[list[InstanceId], str], None]
 """Told of the instances whose memory is lost, and why."""
@@ -72,7 +72,7 @@ class Engines:
         self._python = PythonEngine(
             loop=loop, world=world, project=code.python, profile=profile, watchdog_ms=watchdog_ms
         )
-        self._scripts: TypeScriptEngine | None = None
+        self._scripts: JavaScriptEngine | None = None
 
     # --- code ------------------------------------------------------------------------------
 
@@ -117,12 +117,12 @@ class Engines:
         scripts = {} if self._scripts is None else self._scripts.types
         return {**scripts, **self._python.owners()}
 
-    def _script_engine(self) -> "TypeScriptEngine | None":
+    def _script_engine(self) -> "JavaScriptEngine | None":
         """The engine of TypeScript, made when there is such code: it takes time to import."""
         if self._scripts is None and self._code.scripts.functions:
-            from edgeemu.engines.typescript.engine import TypeScriptEngine
+            from edgeemu.engines.javascript.engine import JavaScriptEngine
 
-            self._scripts = TypeScriptEngine(
+            self._scripts = JavaScriptEngine(
                 loop=self._loop,
                 world=self._world,
                 project=self._code.scripts,
@@ -157,7 +157,7 @@ class Engines:
 
     def _engine_of(
         self, instance: InstanceId | None, work: Work
-    ) -> "PythonEngine | TypeScriptEngine":
+    ) -> "PythonEngine | JavaScriptEngine":
         scripts = self._scripts
         if scripts is None:
             return self._python

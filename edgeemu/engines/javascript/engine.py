@@ -7,77 +7,32 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from edgeemu.clock import stopwatch_ns
-from edgeemu.core.events import Failure, SocketEvent, TurnKind
+from edgeemu.core.events import Failure, TurnKind
 from edgeemu.core.profile import Profile
-from edgeemu.core.timers import Timer
-from edgeemu.engines.port import Answer, Host, Result, Waiting, Work
-from edgeemu.engines.python.loop import EmulatorLoop, World
-from edgeemu.engines.typescript import frames
-from edgeemu.engines.typescript.calls import (
+from edgeemu.engines.javascript import frames
+from edgeemu.engines.javascript.calls import (
     HostCalls,
-    request_as_json,
     response_of,
     seen_error,
 )
-from edgeemu.engines.typescript.child import Child, ChildDied
-from edgeemu.engines.typescript.deno import find_deno
-from edgeemu.engines.typescript.failures import failure_of
-from edgeemu.engines.typescript.frames import Described, FoundFunction, Frame
-from edgeemu.engines.typescript.loading import load_error, load_message
-from edgeemu.engines.typescript.project import ScriptProject
+from edgeemu.engines.javascript.child import Child, ChildDied
+from edgeemu.engines.javascript.deno import find_deno
+from edgeemu.engines.javascript.failures import failure_of
+from edgeemu.engines.javascript.frames import Described, FoundFunction, Frame
+from edgeemu.engines.javascript.loading import load_error, load_message
+from edgeemu.engines.javascript.project import ScriptProject
+from edgeemu.engines.javascript.realm import Realm, Scope, Ticket
+from edgeemu.engines.javascript.work import work_as_json
+from edgeemu.engines.port import Answer, Host, Result, Waiting, Work
+from edgeemu.engines.python.loop import EmulatorLoop, World
 from edgeemu.ids import InstanceId
 from edgeemu.limits import BLOCKING_STEP_MS
 from edgeemu.sdk.errors import ActorError, ActorHangError, error_named
 
 
-class _Ticket(Struct):
-    """What a turn waits for in JavaScript."""
-
-    scope: "_Scope | None"
-    outside: bool = False
-    timer: Timer | None = None
-
-
-class _Scope(Struct):
-    """One turn in the child, from its start until nothing of it is left."""
-
-    host: Host
-    work: Work
-    world: "Realm"
-    done: Callable[[Result], None]
-    took_ns: int = 0
-    ended: bool = False
-    stopped: bool = False
-    result: Result | None = None
-    tickets: dict[int, _Ticket] = msgspec.field(default_factory=dict)
-
-
-class Realm:
-    """One generation of the project's code: a child process, and what it exports."""
-
-    def __init__(self, child: Child, project: ScriptProject) -> None:
-        self.child = child
-        self.project = project
-        self.functions: Sequence[FoundFunction] = ()
-        self.scopes: dict[int, _Scope] = {}
-        self.tickets: dict[int, _Ticket] = {}
-        self.calls: HostCalls
-        self.retired = False
-
-    @property
-    def classes(self) -> dict[str, str]:
-        """The function that ships each actor type, the first of them."""
-        found: dict[str, str] = {}
-        for function in self.functions:
-            for type_name in function.classes:
-                found.setdefault(type_name, function.name)
-        return found
-
-
-class TypeScriptEngine:
+class JavaScriptEngine:
     """Runs TypeScript and JavaScript actors in one embedded engine (design D9).
 
     Args:
@@ -111,8 +66,8 @@ class TypeScriptEngine:
         self._loaded: Realm | None = None
         self._realm: Realm | None = None
         self._objects: dict[InstanceId, Realm] = {}
-        self._scopes: dict[int, _Scope] = {}
-        self._running: _Scope | None = None
+        self._scopes: dict[int, Scope] = {}
+        self._running: Scope | None = None
         self._step_realm: Realm | None = None
         self.options: Sequence[str] = ()
 
@@ -217,7 +172,7 @@ class TypeScriptEngine:
             error = ActorError("no code is loaded")
             done(Result(failure=Failure(error.name, str(error)), error=error))
             return
-        scope = _Scope(host, work, realm, done)
+        scope = Scope(host, work, realm, done)
         self._scopes[host.turn_id] = realm.scopes[host.turn_id] = scope
         if work.kind is not TurnKind.INIT:
             self._loop.call_soon(self._begin, scope, context=self._loop.plain_context)
@@ -226,15 +181,15 @@ class TypeScriptEngine:
         # are in memory or not.
         self._begin(scope, report_at_once=True)
 
-    def _begin(self, scope: _Scope, *, report_at_once: bool = False) -> None:
+    def _begin(self, scope: Scope, *, report_at_once: bool = False) -> None:
         if scope.stopped or scope.ended:
             return
-        message = _work_as_json(scope.host.instance, scope.work, self._profile)
+        message = work_as_json(scope.host.instance, scope.work, self._profile)
         self._step(scope, "turn", scope.host.turn_id, message)
         if report_at_once and scope.result is not None:
             self._report(scope)
 
-    def _report(self, scope: _Scope) -> None:
+    def _report(self, scope: Scope) -> None:
         result, scope.result = scope.result, None
         if result is not None and not scope.stopped:
             scope.done(result)
@@ -300,9 +255,7 @@ class TypeScriptEngine:
 
     # --- steps -----------------------------------------------------------------------------
 
-    def _step(
-        self, scope: _Scope | None, kind: str, *args: Any, realm: Realm | None = None
-    ) -> None:
+    def _step(self, scope: Scope | None, kind: str, *args: Any, realm: Realm | None = None) -> None:
         """Let JavaScript run until it waits; the clock stands still meanwhile."""
         realm = scope.world if scope is not None else realm
         if realm is None or not realm.child.alive:
@@ -367,7 +320,7 @@ class TypeScriptEngine:
                 return  # It ended in its first step, and is reported there.
         self._loop.call_soon(self._report, scope, context=self._loop.plain_context)
 
-    def _result(self, scope: _Scope, frame: frames.Done) -> Result:
+    def _result(self, scope: Scope, frame: frames.Done) -> Result:
         data = bytes(frame.told)
         if not frame.succeeded:
             described = msgspec.json.decode(data, type=Described)
@@ -441,20 +394,20 @@ class TypeScriptEngine:
 
     def _note_ticket(
         self, realm: Realm, turn_id: int | None, number: int, *, outside: bool = False
-    ) -> _Ticket:
+    ) -> Ticket:
         scope = None if turn_id is None else self._scopes.get(turn_id)
-        ticket = realm.tickets[number] = _Ticket(scope, outside)
+        ticket = realm.tickets[number] = Ticket(scope, outside)
         if scope is not None:
             scope.tickets[number] = ticket
         return ticket
 
-    def _take(self, realm: Realm, number: int) -> _Ticket | None:
+    def _take(self, realm: Realm, number: int) -> Ticket | None:
         ticket = realm.tickets.pop(number, None)
         if ticket is not None and ticket.scope is not None:
             ticket.scope.tickets.pop(number, None)
         return ticket
 
-    def _forget(self, scope: _Scope) -> None:
+    def _forget(self, scope: Scope) -> None:
         """Nothing of a turn is left."""
         self._scopes.pop(scope.host.turn_id, None)
         scope.world.scopes.pop(scope.host.turn_id, None)
@@ -503,7 +456,7 @@ class TypeScriptEngine:
 
     # --- the end of a process --------------------------------------------------------------
 
-    def _lost(self, realm: Realm, culprit: _Scope | None, died: ChildDied) -> None:
+    def _lost(self, realm: Realm, culprit: Scope | None, died: ChildDied) -> None:
         """The process died: the memory of all its instances is gone, as where a host fails."""
         realm.child.close()
         lost = [instance for instance, held in self._objects.items() if held is realm]
@@ -534,30 +487,3 @@ def _hung(died: ChildDied) -> Result:
     else:
         error = error_named("ActorCrashedError", f"the JavaScript engine ended: {died}")
     return Result(failure=Failure(error.name, str(error)), hung=died.hung, error=error)
-
-
-def _work_as_json(instance: InstanceId | None, work: Work, profile: Profile) -> dict[str, Any]:
-    """What a turn is to do, as the host of JavaScript takes it."""
-    return {
-        "instance": None if instance is None else [instance.type, instance.name],
-        "kind": None if work.kind is None else work.kind.value,
-        "method": work.method,
-        "args": msgspec.Raw(work.args),
-        "request": None if work.request is None else request_as_json(work.request),
-        "retry_count": work.retry_count,
-        "function": work.function,
-        "socket": None if work.socket is None else _socket_as_json(work.socket),
-        "protocol": work.protocol,
-        "no_handler": profile.sockets.no_handler,
-    }
-
-
-def _socket_as_json(event: SocketEvent) -> dict[str, Any]:
-    return {
-        "socket": event.socket,
-        "part": event.part.value,
-        "text": isinstance(event.data, str),
-        "data": event.data,  # Bytes go as base64.
-        "code": event.code,
-        "reason": event.reason,
-    }

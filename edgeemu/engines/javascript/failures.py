@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from edgeemu.core.events import Failure
-from edgeemu.engines.typescript.child import HOST
-from edgeemu.engines.typescript.frames import Described
+from edgeemu.engines.javascript.child import HOST
+from edgeemu.engines.javascript.frames import Described
 
 _FRAME = re.compile(r"^\s*at (?:(?P<name>.*?) \()?(?P<url>file://[^)\s]+?):(?P<line>\d+):\d+\)?$")
 _TRACE_FRAMES_MAX = 12

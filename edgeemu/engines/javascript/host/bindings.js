@@ -110,7 +110,9 @@ function unsupported(text) {
     throw errorNamed("Error", text);
   };
   return new Proxy(function () {}, {
-    get: (_, property) => (typeof property === "symbol" || property === "then" ? undefined : fail()),
+    get(_, property) {
+      return typeof property === "symbol" || property === "then" ? undefined : fail();
+    },
     apply: fail,
   });
 }

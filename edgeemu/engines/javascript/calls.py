@@ -12,10 +12,10 @@ from edgeemu.core.events import Failure
 from edgeemu.core.kv import KvPage, KvRefusedError
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.profile import Profile
+from edgeemu.engines.javascript import frames
+from edgeemu.engines.javascript.frames import Frame, Plain
+from edgeemu.engines.javascript.project import ScriptProject
 from edgeemu.engines.port import Host, PlainRequest, PlainResponse, Upgrade
-from edgeemu.engines.typescript import frames
-from edgeemu.engines.typescript.frames import Frame, Plain
-from edgeemu.engines.typescript.project import ScriptProject
 from edgeemu.ids import InstanceId
 from edgeemu.limits import KV_LIST_MAX
 from edgeemu.sdk.errors import ActorError

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from edgeemu.clock import stopwatch_ns, wait_thread_event_ms
-from edgeemu.engines.typescript.frames import Asked, Frame, Idle
+from edgeemu.engines.javascript.frames import Asked, Frame, Idle
 from edgeemu.limits import SCRIPT_HEAP_BYTES_MAX, WATCHDOG_POLL_MS
 
 HOST = Path(__file__).with_name("host")

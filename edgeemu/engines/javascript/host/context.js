@@ -53,7 +53,14 @@ export class ActorContext {
     if (!turn.inConstructor) return fn();
     const { promise, resolve, reject } = Promise.withResolvers();
     promise.catch(() => {}); // Its failure is that of the activation.
-    turn.init.push(() => Promise.resolve(fn()).then(resolve, (e) => (reject(e), Promise.reject(e))));
+    turn.init.push(async () => {
+      try {
+        resolve(await fn());
+      } catch (error) {
+        reject(error);
+        throw error;
+      }
+    });
     return promise;
   }
 

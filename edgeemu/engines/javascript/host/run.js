@@ -26,7 +26,8 @@ const keyOf = ({ type, name }) => `${type}/${name}`;
 
 /** Start a turn; how it ends is told later. */
 export function start(id, work) {
-  const instance = work.instance === null ? null : { type: work.instance[0], name: work.instance[1] };
+  const [type, name] = work.instance ?? [];
+  const instance = work.instance === null ? null : { type, name };
   const turn = new Turn(id, instance, work.function);
   turns.set(id, turn);
   within(turn, null, run, turn, work);

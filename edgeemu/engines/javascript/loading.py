@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from edgeemu.core.profile import Profile
-from edgeemu.engines.typescript.child import ChildDied
-from edgeemu.engines.typescript.failures import user_frames
-from edgeemu.engines.typescript.frames import Described
-from edgeemu.engines.typescript.project import ScriptFunction, ScriptProject
+from edgeemu.engines.javascript.child import ChildDied
+from edgeemu.engines.javascript.failures import user_frames
+from edgeemu.engines.javascript.frames import Described
+from edgeemu.engines.javascript.project import ScriptFunction, ScriptProject
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.limits import KEY_CHARS_MAX, NAME_CHARS_MAX
 from edgeemu.rng import stream
