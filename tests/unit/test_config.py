@@ -13,7 +13,7 @@ import pytest
 import tomli
 
 from edgeemu.clock import ClockMode
-from edgeemu.config import KEYS, Config, LimitsConfig, find_project, load_config
+from edgeemu.config import KEYS, Config, LimitsConfig, find_project, is_script, load_config
 from edgeemu.config.files import parse_env
 from edgeemu.config.keys import TABLES
 from edgeemu.config.places import find_lines
@@ -398,13 +398,12 @@ def test_missing_main_is_named(root: Path) -> None:
 
 
 @pytest.mark.parametrize("main", ["src/index.ts", "a.js", "a.mjs", "a.TSX"])
-def test_script_is_refused_and_the_way_out_is_named(root: Path, main: str) -> None:
-    for file, fix in (("telnyx.toml", "edgeemu.toml beside it"), ("edgeemu.toml", "Python file")):
-        error = failure(root, f'main = "{main}"', file)
-        assert error.code.text == "E_CONFIG_UNSUPPORTED"
-        assert f"`{main}`" in error.what
-        assert "TypeScript" in error.why
-        assert fix in error.fix
+def test_a_module_may_be_a_script(root: Path, main: str) -> None:
+    (root / main).parent.mkdir(exist_ok=True)
+    (root / main).write_text("", encoding="utf-8")
+    for file in ("telnyx.toml", "edgeemu.toml"):
+        config = load(root, f'main = "{main}"' + "\n" + ACTOR, file)
+        assert is_script(config.main_path)
 
 
 def test_cloudflare_is_refused(root: Path) -> None:
