@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from edgeemu.core.events import TurnKind
 from edgeemu.core.profile import Profile
+from edgeemu.engines.javascript.classes import class_missing
 from edgeemu.engines.javascript.project import ScriptProject
 from edgeemu.engines.port import Host, Result, Waiting, Work
 from edgeemu.engines.python.engine import PythonEngine
 from edgeemu.engines.python.loop import EmulatorLoop, World
 from edgeemu.engines.python.project import Project, two_owners
-from edgeemu.errors import Code as ErrorCode
-from edgeemu.errors import EdgeemuError
 from edgeemu.ids import InstanceId
 
 TYPE_CHECKING = False
@@ -139,19 +138,12 @@ class Engines:
             for actor in function.actors:
                 own = owners.get(actor.type) == function.name
                 if actor.type not in owners or (actor.required and not own):
-                    raise EdgeemuError(
-                        ErrorCode.CLASS_MISSING,
-                        what=f"{actor.file.name} exports no class `{actor.type}`",
-                        why=f"[[actors]] of `{function.name}` declares the type; the module "
-                        f"exports: {self._exports(function.name, actor.file.as_uri())}",
-                        fix=f"write `export class {actor.type} extends StatefulActor` there, or "
-                        "mend `type` in [[actors]]",
-                    )
+                    exports = self._exports(function.name, actor.file.resolve().as_uri())
+                    raise class_missing(actor, exports, self._code.scripts.root)
 
-    def _exports(self, function: str, url: str) -> str:
-        scripts = self._scripts
-        found = [] if scripts is None else scripts.exports_of(function, url)
-        return ", ".join(found) or "no actor class"
+    def _exports(self, function: str, url: str) -> tuple[list[str], list[str]]:
+        """The actor classes that a module exports, and what else it does."""
+        return ([], []) if self._scripts is None else self._scripts.exports_of(function, url)
 
     # --- turns -----------------------------------------------------------------------------
 

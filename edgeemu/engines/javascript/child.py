@@ -8,7 +8,7 @@ import json
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ class Child:
         deno: the program.
         readable: folders that its code may read.
         watchdog_ms: real ms that one step may take; 0 for no bound.
+        compiler: options of its TypeScript compiler.
         options: further options of the program.
     """
 
@@ -58,11 +59,18 @@ class Child:
         deno: str,
         readable: Sequence[Path],
         watchdog_ms: int,
+        compiler: Mapping[str, Any],
         options: Sequence[str] = (),
     ) -> None:
+        self._config = _config_file(readable, compiler)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
-            [*command(deno, readable, options), str(HOST / "main.js")],
+            [
+                *command(deno),
+                *options,
+                f"--config={self._config.name}",
+                str(HOST / "main.js"),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -90,7 +98,10 @@ class Child:
         Raises:
             ChildDied: if it does not come.
         """
-        self._exchange(serve, b"")
+        try:
+            self._exchange(serve, b"")
+        finally:
+            self._config.close()  # It has been read.
 
     def close(self) -> None:
         """End the process."""
@@ -144,23 +155,36 @@ class Child:
         return self._errors.read()[-_STDERR_BYTES_SHOWN:].decode(errors="replace")
 
 
-def command(deno: str, readable: Sequence[Path], options: Sequence[str]) -> list[str]:
-    """How the program is called: no permission but reading the project (design D9)."""
-    allowed = ",".join(str(path).replace(",", ",,") for path in [HOST, *readable])
+def _config_file(
+    readable: Sequence[Path], compiler: Mapping[str, Any]
+) -> "tempfile._TemporaryFileWrapper[bytes]":
+    """A file of settings, which is there until it is closed.
+
+    It gives the only permission, reading the project (design D9): an option could not name a
+    folder with a comma in its name.
+    """
+    paths = [str(path) for path in [HOST, *readable]]
+    settings = {"permissions": {"default": {"read": paths}}, "compilerOptions": compiler}
+    file = tempfile.NamedTemporaryFile(suffix=".json")  # noqa: SIM115 - closed when it was read
+    file.write(msgspec.json.encode(settings))
+    file.flush()
+    return file
+
+
+def command(deno: str) -> list[str]:
+    """How the program is called; the permissions stand in its settings."""
     return [
         deno,
         "run",
+        "--permission-set",
         "--quiet",
         "--no-prompt",
         "--no-lock",
         "--no-remote",
-        "--no-config",
         "--no-check",
         "--node-modules-dir=manual",
-        "--unstable-sloppy-imports",
+        "--unstable-detect-cjs",
         f"--v8-flags=--max-old-space-size={SCRIPT_HEAP_BYTES_MAX >> 20}",
-        f"--allow-read={allowed}",
-        *options,
     ]
 
 

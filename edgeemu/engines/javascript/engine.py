@@ -3,7 +3,6 @@
 from asyncio import Future
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,10 +19,13 @@ from edgeemu.engines.javascript.calls import (
 from edgeemu.engines.javascript.child import Child, ChildDied
 from edgeemu.engines.javascript.deno import find_deno
 from edgeemu.engines.javascript.failures import failure_of
+from edgeemu.engines.javascript.folders import readable_folders
 from edgeemu.engines.javascript.frames import Described, FoundFunction, Frame
-from edgeemu.engines.javascript.loading import load_error, load_message
+from edgeemu.engines.javascript.load_errors import load_error
+from edgeemu.engines.javascript.loading import load_message
 from edgeemu.engines.javascript.project import ScriptProject
 from edgeemu.engines.javascript.realm import Realm, Scope, Ticket
+from edgeemu.engines.javascript.tsconfig import read_tsconfig
 from edgeemu.engines.javascript.work import work_as_json
 from edgeemu.engines.port import Answer, Host, Result, Waiting, Work
 from edgeemu.engines.python.loop import EmulatorLoop, World
@@ -103,11 +105,14 @@ class JavaScriptEngine:
             old.retired = True
             self._retire(old)
 
-    def exports_of(self, function: str, url: str) -> list[str]:
-        """The actor classes that a module of what was loaded last exports."""
+    def exports_of(self, function: str, url: str) -> tuple[list[str], list[str]]:
+        """The actor classes that a module of what was loaded last exports, and what else."""
         realm = self._loaded or self._realm
         functions = () if realm is None else realm.functions
-        return next((each.exports.get(url, []) for each in functions if each.name == function), [])
+        for each in functions:
+            if each.name == function:
+                return each.exports.get(url, []), each.others.get(url, [])
+        return [], []
 
     def has_front(self, function: str) -> bool:
         """Whether the `fetch` of a function is this engine's."""
@@ -124,8 +129,9 @@ class JavaScriptEngine:
         return {} if self._realm is None else self._realm.classes
 
     def _open(self, project: ScriptProject) -> Realm:
-        readable = [Path(project.root), *(function.root for function in project.functions)]
-        child = Child(find_deno(), readable, self._watchdog_ms, self.options)
+        config = read_tsconfig(project.functions)
+        readable = readable_folders(project)
+        child = Child(find_deno(), readable, self._watchdog_ms, config.options, self.options)
         realm = Realm(child, project)
         realm.calls = HostCalls(project, self._profile, self._host_of, partial(self._ask, realm))
         told: list[Frame] = []
@@ -138,7 +144,7 @@ class JavaScriptEngine:
 
         try:
             child.start(serve)
-            message = load_message(project, self._profile, self._seed, self._now_ms())
+            message = load_message(project, config, self._profile, self._seed, self._now_ms())
             child.step(serve, self._now_ms(), "load", *message)
         except ChildDied as died:
             child.close()

@@ -3,13 +3,16 @@
 import linecache
 import re
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from edgeemu.core.events import Failure
 from edgeemu.engines.javascript.child import HOST
 from edgeemu.engines.javascript.frames import Described
 
-_FRAME = re.compile(r"^\s*at (?:(?P<name>.*?) \()?(?P<url>file://[^)\s]+?):(?P<line>\d+):\d+\)?$")
+_FRAME = re.compile(
+    r"^\s*at (?:(?P<name>.*?) \()?(?P<url>file://[^)\s]+?):(?P<line>\d+):(?P<column>\d+)\)?$"
+)
 _TRACE_FRAMES_MAX = 12
 _HOST_URL = HOST.as_uri()
 
@@ -21,18 +24,34 @@ def failure_of(error: Described, root: str) -> Failure:
     return Failure(error.name, error.message, where, _trace(frames, root), error.own)
 
 
-def user_frames(stack: str, root: str) -> list[tuple[str, int, str]]:
-    """The frames of the project in a stack: file, line and function, the innermost first."""
+class StackPlace(NamedTuple):
+    """Where one frame of a stack stands; lines and columns begin at 1."""
+
+    path: Path
+    line: int
+    column: int
+    name: str
+
+
+def stack_places(stack: str) -> list[StackPlace]:
+    """The frames of a stack outside of the host, the innermost first."""
     found = []
     for text in stack.splitlines():
         match = _FRAME.match(text)
-        if match is None or match["url"].startswith(_HOST_URL):
-            continue
-        path = Path(unquote(urlsplit(match["url"]).path))
-        if path.is_relative_to(root) and "node_modules" not in path.parts:
-            file = path.relative_to(root).as_posix()
-            found.append((file, int(match["line"]), match["name"] or "the module"))
+        if match is not None and not match["url"].startswith(_HOST_URL):
+            path = Path(unquote(urlsplit(match["url"]).path))
+            name = match["name"] or "the module"
+            found.append(StackPlace(path, int(match["line"]), int(match["column"]), name))
     return found
+
+
+def user_frames(stack: str, root: str) -> list[tuple[str, int, str]]:
+    """The frames of the project in a stack: file, line and function, the innermost first."""
+    return [
+        (place.path.relative_to(root).as_posix(), place.line, place.name)
+        for place in stack_places(stack)
+        if place.path.is_relative_to(root) and "node_modules" not in place.path.parts
+    ]
 
 
 def _trace(frames: list[tuple[str, int, str]], root: str) -> str:

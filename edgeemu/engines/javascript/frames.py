@@ -38,12 +38,14 @@ class FoundFunction(Struct, frozen=True):
     Attributes:
         front: whether there is a `fetch`.
         exports: the actor classes that each module exports, by its URL.
+        others: what else each exports.
         classes: those of the types that the configuration declares.
     """
 
     name: str
     front: bool
     exports: dict[str, list[str]]
+    others: dict[str, list[str]]
     classes: list[str]
 
 
@@ -53,10 +55,26 @@ class Loaded(Told, frozen=True, array_like=True, tag="loaded"):
     functions: list[FoundFunction]
 
 
+class Unresolved(Struct, frozen=True):
+    """An import that leads nowhere: why, what it names, the file with it, and what that takes."""
+
+    reason: str
+    specifier: str
+    importer: str
+    more: str | list[str] | None
+
+
+class WhyNot(Described, frozen=True):
+    """The error of a load, the import that led nowhere, and which file imports which."""
+
+    unresolved: Unresolved | None
+    imports: list[tuple[str, str]]
+
+
 class LoadFailed(Told, frozen=True, array_like=True, tag="load_failed"):
     """It does not load."""
 
-    error: Described
+    error: WhyNot
 
 
 class Done(Told, frozen=True, array_like=True, tag="done"):

@@ -4,7 +4,7 @@
 // outside is done when the engine has nothing left to run; then the next message is waited for.
 
 import { describe } from "./errors.js";
-import { load } from "./modules.js";
+import { load, whyNot } from "./modules.js";
 import { placeIn } from "./places.js";
 import { follow } from "./rules.js";
 import { drop, start } from "./run.js";
@@ -21,7 +21,7 @@ const MESSAGES = {
     install();
     load(functions).then(
       (found) => post(["loaded", found]),
-      (error) => post(["load_failed", describe(error)]),
+      (error) => post(["load_failed", whyNot(error)]),
     );
     return true;
   },

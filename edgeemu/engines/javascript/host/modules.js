@@ -1,8 +1,17 @@
 // Loading the project's modules: what they import, and what they export.
 
-import { registerHooks } from "node:module";
+import { registerHooks, stripTypeScriptTypes } from "node:module";
+import { fileURLToPath } from "node:url";
 import { makeEnv } from "./bindings.js";
 import { StatefulActor } from "./context.js";
+import { describe } from "./errors.js";
+import { find, Unresolved, unresolvedIn, withEngine } from "./resolve.js";
+
+const { readTextFileSync } = Deno;
+const HOST = new URL(".", import.meta.url).href;
+const MADE = ".made.json";
+const TYPESCRIPT_OF_PACKAGE = /\/node_modules\/.*\.[mc]?tsx?$/;
+const CODE = /(\.[mc]?[jt]sx?|\/[^./]*)$/;
 
 const RUNTIME = new URL("./runtime.js", import.meta.url).href;
 const JSON_NAME = /^[A-Za-z_$][\w$]*$/;
@@ -10,31 +19,76 @@ const JSON_NAME = /^[A-Za-z_$][\w$]*$/;
 /** What was loaded: the front and the environment of each function, and the class of each type. */
 export const project = { fronts: new Map(), classes: new Map(), envs: new Map() };
 
+/** Which module imports which, by URL, in the order in which they were found. */
+const imports = [];
+
 const BUILT_IN = new Map([["@telnyx/edge-runtime", RUNTIME]]);
 
 registerHooks({
   resolve(specifier, context, next) {
-    const found = BUILT_IN.get(specifier);
-    return found === undefined ? next(specifier, context) : { url: found, shortCircuit: true };
+    const { parentURL, conditions } = context;
+    const builtIn = BUILT_IN.get(specifier);
+    if (builtIn !== undefined) return { url: builtIn, shortCircuit: true };
+    if (!parentURL?.startsWith("file:") || parentURL.startsWith(HOST)) {
+      return next(specifier, context);
+    }
+    const url = withEngine(() => find(specifier, parentURL, conditions.concat("module")));
+    if (url === null) return withEngine(() => next(specifier, context));
+    imports.push([parentURL, url]);
+    const asData = conditions.includes("require") || context.importAttributes?.type === "json";
+    return { url: asData ? url : named(url, specifier, parentURL), shortCircuit: true };
   },
   load(url, context, next) {
-    if (url.startsWith("file:") && /\.json(\?|$)/.test(url) && !url.includes("/node_modules/")) {
-      return { format: "module", source: jsonModule(url), shortCircuit: true };
+    if (!url.startsWith("file:") || !url.endsWith(".json") || url.startsWith(HOST)) {
+      return withEngine(() => next(url, context));
     }
-    return next(url, context);
+    const file = fileURLToPath(url.replace(MADE, ""));
+    const text = withEngine(() => readTextFileSync(file)).replace(/^\uFEFF/, "");
+    if (!url.endsWith(MADE)) return { format: "json", source: text, shortCircuit: true };
+    return { format: "module", source: madeModule(file, text), shortCircuit: true };
   },
 });
 
-function jsonModule(url) {
-  const text = Deno.readTextFileSync(new URL(url));
-  const value = JSON.parse(text);
+/**
+ * A URL under which the engine takes the file from the hook above, whatever the file is.
+ *
+ * It has no use for JSON without an attribute and for plain text, which the platform's bundler
+ * takes, and none for the TypeScript of a package, such as one of the same workspace, copied.
+ */
+function named(url, specifier, parentUrl) {
+  if (/\.(json|txt)$/.test(url) || TYPESCRIPT_OF_PACKAGE.test(url)) return url + MADE;
+  if (CODE.test(url)) return url;
+  throw new Unresolved("loader", specifier, fileURLToPath(parentUrl), /[^.]*$/.exec(url)[0]);
+}
+
+function madeModule(file, text) {
+  if (file.endsWith(".txt")) return `export default ${JSON.stringify(text)};`;
+  if (file.endsWith(".json")) return jsonModule(file, text);
+  return withEngine(() => stripTypeScriptTypes(text, { mode: "transform" }));
+}
+
+function jsonModule(file, text) {
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Unresolved("json", file, file, error.message);
+  }
   const names = typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.keys(value).filter((name) => JSON_NAME.test(name) && name !== "default")
     : [];
   const lines = names.map((name, index) =>
     `const v${index} = value[${JSON.stringify(name)}]; export { v${index} as ${name} };`
   );
-  return `const value = ${text};\nexport default value;\n${lines.join("\n")}\n`;
+  // Parsed once more, for an object literal would take `__proto__` for the prototype.
+  const parsed = `JSON.parse(${JSON.stringify(text)})`;
+  return `const value = ${parsed};\nexport default value;\n${lines.join("\n")}\n`;
+}
+
+/** Why a load failed, for the emulator to tell: the import that led nowhere, and all others. */
+export function whyNot(error) {
+  const paths = imports.map((pair) => pair.map((url) => fileURLToPath(url.replace(MADE, ""))));
+  return { ...describe(error), unresolved: unresolvedIn(error), imports: paths };
 }
 
 /** Load every function; what was found, for the emulator to judge. */
@@ -45,12 +99,14 @@ export async function load(functions) {
     const frontEnv = makeEnv(fn.name, "front", fn.front_env);
     project.envs.set(fn.name, frontEnv);
     const loaded = new Map();
-    const told = { name: fn.name, front: false, exports: {}, classes: [] };
+    const told = { name: fn.name, front: false, exports: {}, others: {}, classes: [] };
     for (const url of new Set([fn.main, ...fn.actors.map((actor) => actor.url)])) {
       if (url === null) continue;
       const module = await import(url);
       loaded.set(url, module);
-      told.exports[url] = Object.keys(module).filter((name) => isActor(module[name]));
+      const names = Object.keys(module);
+      told.exports[url] = names.filter((name) => isActor(module[name]));
+      told.others[url] = names.filter((name) => !isActor(module[name]));
     }
     if (fn.main !== null) {
       const front = loaded.get(fn.main).default;

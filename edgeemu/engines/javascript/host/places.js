@@ -20,7 +20,8 @@ export function place() {
   return placeIn(new Error().stack);
 }
 
-function relative(url) {
+/** The path of a file as users read it. */
+export function relative(url) {
   return url.startsWith(rules.rootUrl)
     ? decodeURIComponent(url.slice(rules.rootUrl.length))
     : decodeURIComponent(new URL(url).pathname);
