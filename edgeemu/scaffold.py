@@ -181,10 +181,9 @@ def _find_template(name: str, language: str, folder: Path) -> Template:
         )
     if language not in template.languages:
         has = ", ".join(f"`{known}`" for known in template.languages)
-        later = ": actors in it do not run in this version yet" if language == "typescript" else ""
         raise EdgeemuError(
             Code.TEMPLATE_LANGUAGE,
-            what=f"the template `{name}` does not come in `{language}`{later}",
+            what=f"the template `{name}` does not come in `{language}`",
             why=f"it comes in {has}",
             fix=f"give `--language {template.languages[0]}`",
         )

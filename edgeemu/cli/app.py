@@ -23,6 +23,7 @@ MODULES = {
     "evict": "actors",
     "log": "log",
     "check": "project",
+    "types": "project",
     "explain": "explain",
 }
 """Each command, in the order of `--help`, and the module of this package that declares it."""

@@ -1,5 +1,6 @@
 """`new` and `check`: starting a project, and looking it over without starting anything."""
 
+import os
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -16,6 +17,7 @@ from edgeemu.errors import Code, EdgeemuError, docs_link
 
 if TYPE_CHECKING:
     from edgeemu.config import Config
+    from edgeemu.typings import Typings
 
 app = group("Projects.")
 
@@ -60,6 +62,11 @@ def new(
         platform=platform,
         parent=path.parent if inside else Path(),
     )
+    if language == "typescript":
+        from edgeemu.config import load_config
+        from edgeemu.typings import write_typings
+
+        write_typings(load_config(made.path))
     shown = {"path": str(made.path.absolute()), "template": made.template}
     run.show({**shown, "files": [*made.files]}, lambda _: _made_lines(made))
 
@@ -138,6 +145,41 @@ def _load_project(config: "Config") -> list[str]:
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(load())
+
+
+@command(app, "types")
+def types(run: Run) -> None:
+    """Write the types of a TypeScript project: what `env` binds, and the runtime's own.
+
+    `telnyx-env.d.ts` has the bindings of the configuration, as the vendor's tool writes it. The
+    types of `@telnyx/edge-runtime` go to `.edgeemu/types`: so a project type-checks without npm.
+    """
+    from edgeemu.config import load_config
+    from edgeemu.typings import write_typings
+
+    found = write_typings(load_config(run.root))
+    result = [
+        {
+            "root": str(each.root),
+            "files": [*each.files],
+            "bindings": {**each.bindings},
+        }
+        for each in found
+    ]
+    run.show(result, lambda _: [line for each in found for line in _types_lines(each, run.root)])
+
+
+def _types_lines(found: "Typings", root: Path) -> list[Line]:
+    from edgeemu.typings import ENV_FILE
+
+    lines: list[Line] = []
+    for file in found.files:
+        path = os.path.relpath(found.root / file, root)
+        told = f": {count(len(found.bindings), 'binding')}" if file == ENV_FILE else ""
+        lines.append([("wrote ", "good"), f"{path}{told}"])
+        if file == ENV_FILE:
+            lines += [f"  env.{name}: {kind}" for name, kind in found.bindings.items()]
+    return lines
 
 
 def _advice_json(found: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ and keys that exclude each other. Source: spec/telnyx-actors.md section 2.2.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ class Sources:
         source: the file that was read.
         places: where its values stand.
         env: secrets from `.env` and the like, by handle.
+        handles: of the secrets that the file declares elsewhere than in its own table.
         env_file: everything in those files, by name.
         bindings: further names on `env`, each with the path that declares it.
         unsupported: those of them that nothing here serves, each with its table.
@@ -51,6 +52,7 @@ class Sources:
     source: Path
     places: Places
     env: Mapping[str, str]
+    handles: Collection[str]
     env_file: Mapping[str, str]
     bindings: list[tuple[str, ValuePath]]
     unsupported: Mapping[str, str]
@@ -117,6 +119,7 @@ def build_config(values: dict[str, Any], sources: Sources) -> Config:
         clock=_clock(values.get("clock", {}), sources.places),
         dev=DevConfig(**values.get("dev", {})),
         secrets=secrets,
+        secret_handles=(*dict.fromkeys([*sources.handles, *values.get(SECRET_TABLE, {})]),),
         vars=variables,
         environment={**sources.env_file, **secrets, **variables},
         services=services,

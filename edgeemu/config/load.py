@@ -127,6 +127,7 @@ def _load(
         source=source,
         places=places,
         env=env,
+        handles=manifest.secrets,
         env_file=env_file,
         bindings=manifest.bindings,
         unsupported=manifest.unsupported,

@@ -157,6 +157,7 @@ class Config:
         clock: how the emulated time starts.
         dev: how `edgeemu dev` serves.
         secrets: what `env.SECRETS.get(handle)` answers, by handle.
+        secret_handles: the handles that the file declares, with a value or without.
         vars: plain values on `env` of the function, and in `os.environ`, by name.
         environment: what `os.environ` shows the function beyond the machine's own: variables and
             secrets.
@@ -182,6 +183,7 @@ class Config:
     clock: ClockConfig
     dev: DevConfig
     secrets: Mapping[str, str] = field(repr=False)
+    secret_handles: tuple[str, ...]
     vars: Mapping[str, str]
     environment: Mapping[str, str] = field(repr=False)
     services: Mapping[str, ServiceConfig]

@@ -33,7 +33,7 @@ def test_unknown_template(project: Path, run: Run) -> None:
 
 
 def test_template_in_a_language_that_it_does_not_have(project: Path, run: Run) -> None:
-    check(run("new", "other", "--language", "typescript"), Code.TEMPLATE_LANGUAGE, "typescript")
+    check(run("new", "other", "--language", "ruby"), Code.TEMPLATE_LANGUAGE, "`ruby`")
 
 
 def test_unknown_platform(project: Path, run: Run) -> None:

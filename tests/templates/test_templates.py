@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeemu.advice import review_source
+from edgeemu.cli.advise import review
 from edgeemu.config import load_config
 from edgeemu.core.rows import FaultHow
 from edgeemu.scaffold import create_project, list_templates
@@ -48,15 +48,23 @@ def keep_journal(edgeemu, request):
 """
 
 
-def scaffold(folder: Path, name: str) -> Path:
-    return create_project(f"my-{name}", template=name, parent=folder).path
+LANGUAGES = ("python", "typescript")
+
+
+def scaffold(folder: Path, name: str, language: str) -> Path:
+    return create_project(f"my-{name}", template=name, language=language, parent=folder).path
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def language(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def projects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def projects(tmp_path_factory: pytest.TempPathFactory, language: str) -> Path:
     folder = tmp_path_factory.mktemp("projects")
     for name in NAMES:
-        scaffold(folder, name)
+        scaffold(folder, name, language)
     (folder / "conftest.py").write_text(CONFTEST)
     return folder
 
@@ -81,11 +89,11 @@ def test_there_are_nine_and_each_says_what_it_shows():
     templates = list_templates()
     assert tuple(template.name for template in templates) == NAMES
     assert all(template.description for template in templates)
-    assert all("python" in template.languages for template in templates)
+    assert all(template.languages == LANGUAGES for template in templates)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_project_is_whole(projects, name):
+def test_project_is_whole(projects, language, name):
     path = projects / f"my-{name}"
     # Other tests run in the same projects, and leave the compiler's and pytest's caches behind.
     files = {
@@ -95,7 +103,13 @@ def test_project_is_whole(projects, name):
     }
     tests = {file for file in files if file.startswith("tests/test_")}
     assert len(tests) == 1
-    assert files - tests == {".gitignore", "README.md", "edgeemu.toml", "src/main.py"}
+    expected = {".gitignore", "README.md", "edgeemu.toml", "src/main.py"}
+    if language == "typescript":
+        classes = {f"src/{file.stem}.ts" for file in (path / "src").iterdir()}
+        expected = {".gitignore", "README.md", "telnyx.toml", "package.json", "tsconfig.json"}
+        expected |= {"telnyx-env.d.ts", *classes}
+        assert len(classes) == 1 + len(load_config(path).actors)
+    assert files - tests == expected
     assert all("{{" not in (path / file).read_text() for file in files)
     assert (path / "README.md").read_text().startswith(f"# my-{name}\n")
     assert ".edgeemu/" in (path / ".gitignore").read_text().splitlines()
@@ -103,12 +117,10 @@ def test_project_is_whole(projects, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_project_is_configured_and_has_no_risky_code(projects, name):
-    path = projects / f"my-{name}"
-    config = load_config(path)
+    config = load_config(projects / f"my-{name}")
     assert (config.name, config.warnings) == (f"my-{name}", ())
     assert all(actor.binding.isupper() for actor in config.actors)
-    source = path / "src/main.py"
-    assert review_source(source, source.read_text()) == []
+    assert [*review(config)] == []
 
 
 @pytest.mark.slow
@@ -132,10 +144,11 @@ def test_own_tests_pass_with_actors_evicted_after_every_turn(projects, tmp_path)
 
 
 @pytest.mark.slow
-def test_own_tests_pass_with_alarms_that_are_not_late(tmp_path):
+def test_own_tests_pass_with_alarms_that_are_not_late(tmp_path, language):
     for name in NAMES:
-        config = scaffold(tmp_path, name) / "edgeemu.toml"
-        config.write_text(config.read_text() + "\n[clock]\nalarm_lateness_ms = 0\n")
+        path = scaffold(tmp_path, name, language)
+        given = next(path.glob("*.toml")).read_text()
+        (path / "edgeemu.toml").write_text(given + "\n[clock]\nalarm_lateness_ms = 0\n")
     (tmp_path / "conftest.py").write_text(CONFTEST)
     run_tests(tmp_path, tmp_path / "journals")
 
@@ -162,10 +175,10 @@ class Story:
 
 
 def outage(edgeemu: EdgeemuFixture) -> None:
-    edgeemu.actor("Inbox/bob").set_down(True)
+    edgeemu.actor("Inbox/bob").storage.put("down", True)
     edgeemu.actor("Delivery/m").send("bob", "hello")
     edgeemu.clock.advance("2m")
-    edgeemu.actor("Inbox/bob").set_down(False)
+    edgeemu.actor("Inbox/bob").storage.put("down", False)
 
 
 def two_days_of_talk(edgeemu: EdgeemuFixture) -> None:
@@ -258,6 +271,16 @@ def test_story_ends_well_whichever_delivery_fails(projects, story, how):
         if not pending:
             return
     raise AssertionError("the story has no end")
+
+
+def test_the_files_around_the_code_are_the_same_in_all(projects, language):
+    if language == "python":
+        pytest.skip("a Python project has no such files")
+    for file in ("tsconfig.json", ".gitignore", "package.json"):
+        texts = {
+            (projects / f"my-{name}/{file}").read_text().replace(f"my-{name}", "") for name in NAMES
+        }
+        assert len(texts) == 1, file
 
 
 # --- the demo ----------------------------------------------------------------------------------

@@ -121,11 +121,6 @@ def test_what_cannot_be_is_refused(
     assert list(parent.iterdir()) == []
 
 
-def test_missing_typescript_says_that_it_comes_later(templates: Path, parent: Path) -> None:
-    with pytest.raises(EdgeemuError, match="do not run in this version yet"):
-        create_project("shop", language="typescript", parent=parent, folder=templates)
-
-
 @pytest.mark.parametrize("thing", ["file", "folder", "link", "dead link"])
 def test_what_is_there_stays(thing: str, templates: Path, parent: Path) -> None:
     place = parent / "shop"

@@ -1,0 +1,9 @@
+// Written by `edgeemu types` from telnyx.toml: do not edit it, but run the command again.
+
+import type { ActorNamespace } from "@telnyx/edge-runtime";
+
+declare module "@telnyx/edge-runtime" {
+  interface Env {
+    ACCOUNT: ActorNamespace<import("./src/index").Account>;
+  }
+}

@@ -1,0 +1,10 @@
+// Written by `edgeemu types` from telnyx.toml: do not edit it, but run the command again.
+
+import type { ActorNamespace } from "@telnyx/edge-runtime";
+
+declare module "@telnyx/edge-runtime" {
+  interface Env {
+    DELIVERY: ActorNamespace<import("./src/index").Delivery>;
+    INBOX: ActorNamespace<import("./src/index").Inbox>;
+  }
+}
