@@ -14,15 +14,21 @@ from tests.cli.conftest import Ended, Run, Server
 Step = Callable[..., Ended]
 
 
-def tell_story(step: Step) -> None:
-    """The commands of the story, each with what it must show."""
+def tell_story(step: Step, place: str = "src/main.py:13", nothing: object = None) -> None:
+    """The commands of the story, each with what it must show.
+
+    Args:
+        step: runs one.
+        place: of the line that sets the alarm.
+        nothing: what a method without a result gives in the language.
+    """
 
     def data(*args: str) -> object:
         ended = step(*args, "--json")
         assert ended.status == 0, ended.shown()
         return json.loads(ended.out)
 
-    assert data("call", "Session/alice", "touch") is None
+    assert data("call", "Session/alice", "touch") == nothing
     assert data("alarms", "list") == [
         {
             "actor": "Session/alice",
@@ -34,7 +40,7 @@ def tell_story(step: Step) -> None:
             "attempts_max": 4,
             "next_attempt_at_ms": 1_893_456_300_000,
             "set_at_ms": 1_893_456_000_000,
-            "set_by": "src/main.py:13 (turn 1)",
+            "set_by": f"{place} (turn 1)",
         }
     ]
     assert data("clock", "advance", "4m") == moved("2030-01-01T00:04:00Z", 240_000)
@@ -43,7 +49,7 @@ def tell_story(step: Step) -> None:
     )
     assert data("storage", "list", "Session/alice") == {}
 
-    assert data("call", "Session/bob", "touch") is None
+    assert data("call", "Session/bob", "touch") == nothing
     evicted = data("evict", "Session/bob")
     assert evicted in ({"evicted": ["Session/bob"]}, {"evicted": []})
     planned = data("alarms", "fail", "Session/bob", "--times", "9")
@@ -56,7 +62,7 @@ def tell_story(step: Step) -> None:
     ended = data("clock", "advance", "10m")
     assert ended == moved("2030-01-01T00:15:00.001Z", 600_000, deliveries=4, failed=4, gave_up=1)
     assert data("alarms", "list") == []
-    assert step("alarms", "why", "Session/bob").shown() == WHY
+    assert step("alarms", "why", "Session/bob").shown() == WHY.replace("PLACE", place)
 
 
 def moved(now: str, by_ms: int, **counts: int) -> dict[str, object]:
@@ -72,7 +78,7 @@ def moved(now: str, by_ms: int, **counts: int) -> dict[str, object]:
 WHY = """\
 exit 0
 --- stdout
-2030-01-01T00:05:00.001Z  set for 2030-01-01T00:10:00.001Z by src/main.py:13 (turn 5)
+2030-01-01T00:05:00.001Z  set for 2030-01-01T00:10:00.001Z by PLACE (turn 5)
 2030-01-01T00:05:00.001Z  planned to fail: 9 times, throw
 2030-01-01T00:10:00.002Z  delivered, attempt 1, 1ms after it was due: failed, \
 InjectedError: injected by `edgeemu alarms fail` (a planned fault: throw)
