@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from edgeemu.clock import stopwatch_ns
-from edgeemu.config import Config
+from edgeemu.config import Config, is_script
 from edgeemu.emulator import Emulator, bug_report
 from edgeemu.errors import EdgeemuError
 from edgeemu.limits import RELOAD_DEBOUNCE_MS, RELOAD_STEP_MS
@@ -30,7 +30,16 @@ CODE_SUFFIXES = frozenset({".py"})
 CONFIG_FILES = frozenset({"edgeemu.toml", "telnyx.toml", ".env", ".dev.vars"})
 """Files beside the code that a configuration is read from."""
 
-IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+SCRIPT_FILES = frozenset({"pnpm-lock.yaml", "yarn.lock", "bun.lock"})
+"""Files, besides those that TypeScript imports, which say what its packages are."""
+
+INSTALLED_FILES = frozenset({".package-lock.json", ".modules.yaml", ".yarn-state.yml"})
+"""What npm, pnpm and yarn write in `node_modules` when they have installed."""
+
+PACKAGES_FOLDER = "node_modules"
+"""Looked at only for the note that it was installed."""
+
+IGNORED_FOLDERS = frozenset({PACKAGES_FOLDER, "__pycache__", "venv", "site-packages"})
 """Folders, besides hidden ones, that hold no code of the project."""
 
 _IDLE_TIMEOUT_MS = 1_000
@@ -44,15 +53,27 @@ def is_project_file(name: str) -> bool:
     """Whether a file of this name can change what a project does."""
     if name in CONFIG_FILES:
         return True
-    return not name.startswith(".") and Path(name).suffix in CODE_SUFFIXES
+    if name.startswith("."):
+        return False
+    return Path(name).suffix in CODE_SUFFIXES or is_script_file(name)
+
+
+def is_script_file(path: str) -> bool:
+    """Whether a file can change what TypeScript does: code, what it imports, its packages."""
+    file = Path(path)
+    if file.name in SCRIPT_FILES or file.name in INSTALLED_FILES:
+        return True
+    return file.suffix == ".json" or (is_script(file) and not file.name.endswith(".d.ts"))
 
 
 def is_test_file(path: str) -> bool:
     """Whether a file of the project, by its path in it, looks like one of its tests."""
     name, *folders = reversed(Path(path).parts)
+    if is_script(Path(name)) and Path(Path(name).stem).suffix in (".test", ".spec"):
+        return True
     stem = name.removesuffix(".py")
     is_test = name == "conftest.py" or stem.startswith("test_") or stem.endswith("_test")
-    return "tests" in folders or (is_test and name != stem)
+    return not {"tests", "__tests__"}.isdisjoint(folders) or (is_test and name != stem)
 
 
 def is_project_folder(name: str) -> bool:
@@ -100,9 +121,15 @@ def take_snapshot(
         if folder in folders:
             continue  # The folder of one function lies in that of another.
         folders.add(folder)
+        installed = folder.endswith(f"{os.sep}{PACKAGES_FOLDER}")
         for entry in _entries(folder):
-            if entry.is_dir(follow_symlinks=False):
-                if folder_counts(entry.name) and entry.path != str(state_dir):
+            if installed:
+                stamp = _stamp(entry) if entry.name in INSTALLED_FILES else None
+                if stamp is not None:
+                    files[entry.path] = stamp
+            elif entry.is_dir(follow_symlinks=False):
+                counts = folder_counts(entry.name) or entry.name == PACKAGES_FOLDER
+                if counts and entry.path != str(state_dir):
                     left.append(entry.path)
             elif file_counts(entry.name):
                 stamp = _stamp(entry)
@@ -289,6 +316,8 @@ class Reloader:
         """
         if emulator.load_error is not None:
             return [*files]
+        if not any(each.has_scripts for each in emulator.config.all_functions.values()):
+            files = [file for file in files if not is_script_file(file)]
         # By the dictionary, because a module may do anything when it is asked for an attribute.
         modules = [getattr(module, "__dict__", {}) for module in list(sys.modules.values())]
         loaded = {module.get("__file__") for module in modules}

@@ -201,6 +201,12 @@ class Config:
         return {self.name: self, **self.functions}
 
     @property
+    def has_scripts(self) -> bool:
+        """Whether this function, or an actor of it, is written in TypeScript or JavaScript."""
+        files = [self.main_path, *(actor.module_path for actor in self.actors)]
+        return any(is_script(file) for file in files)
+
+    @property
     def types_declared(self) -> list[str]:
         """The actor types that this function declares, sorted."""
         return sorted({actor.type for actor in self.actors})

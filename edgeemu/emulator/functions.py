@@ -34,7 +34,7 @@ def make_code(config: Config) -> Code:
     for name, function in functions.items():
         if _has_python(function):
             python.append(_source(name, function, root, alone=alone, actor_vars=actor_vars))
-        if _has_script(function):
+        if function.has_scripts:
             scripts.append(_script(name, function, alone=alone, actor_vars=actor_vars))
     services: dict[At, Service] = {}
     rates: dict[At, RateRule] = {}
@@ -55,11 +55,6 @@ def make_code(config: Config) -> Code:
 def _has_python(function: Config) -> bool:
     files = [function.main_path, *(actor.module_path for actor in function.actors)]
     return any(not is_script(file) for file in files)
-
-
-def _has_script(function: Config) -> bool:
-    files = [function.main_path, *(actor.module_path for actor in function.actors)]
-    return any(is_script(file) for file in files)
 
 
 def _source(
