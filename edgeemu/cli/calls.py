@@ -15,6 +15,8 @@ from edgeemu.errors import Code, EdgeemuError, error_from_json
 
 app = group("Calls and requests.")
 
+_UNDEFINED = {"$undefined": True}
+
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 Actor = Annotated[
@@ -81,8 +83,8 @@ def call(
     """
     result = run.perform("call", actor=actor, method=method, args=read_args(run, args or []))
     if run.as_json:
-        render.data(result)
-    else:
+        render.data(None if result == _UNDEFINED else result)
+    elif result != _UNDEFINED:  # A TypeScript method that returns nothing.
         render.text(value_text(result))
 
 

@@ -206,7 +206,7 @@ def _unsupported_file(source: Path, shown: str) -> EdgeemuError:
         what=f"{shown} cannot be read yet",
         why=f"{source} is a configuration for the profile `cloudflare`, which this version "
         "does not have; it has `telnyx`",
-        fix=f'write an {OWN_FILE} beside it, with platform = "telnyx" and a Python `main`',
+        fix=f'write an {OWN_FILE} beside it, with platform = "telnyx" and a `main`',
     )
 
 

@@ -63,7 +63,7 @@ class Cautions:
             due = format_instant(after.alarm.due_at_ms)
             message = (
                 f"{turn.instance} deleted its keys and still has an alarm, due at {due}, that will "
-                "run against empty storage; call delete_alarm() before delete_all()"
+                "run against empty storage; delete the alarm before the keys"
             )
             where = ending.left_alarm_at
             found.append(_warn("W_DELETE_ALL_ALARM", message, where, turn))

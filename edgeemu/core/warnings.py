@@ -13,7 +13,7 @@ RUNTIME_WARNINGS: dict[str, str] = {
     "W_ALARM_GIVEN_UP": "An alarm failed in each of its attempts and is deleted.",
     "W_ALARM_TWO_WRITERS": "An alarm that still waits is replaced by another line of the code.",
     "W_ALARM_NO_HANDLER": "An alarm was delivered to a class that has no `alarm` method.",
-    "W_DELETE_ALL_ALARM": "`delete_all` deleted the keys and left the pending alarm.",
+    "W_DELETE_ALL_ALARM": "All keys were deleted, and the pending alarm was left.",
     "W_LIST_CUT": "`list` without a `limit` left keys out: there are more than its default.",
     "W_STORAGE_SIZE": "A key or a value is larger than is safe on the platform.",
     "W_NAME_ODD": "An instance's name holds characters that are not safe on the platform.",

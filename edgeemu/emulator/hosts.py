@@ -146,7 +146,7 @@ class TurnHost:
         if len(found) > limit:
             text = (
                 f"list() of {self._instance} gave {limit} keys, and there are more: it has a limit "
-                f"of {limit} where none is given; go on with start_after=the last key"
+                f"of {limit} where none is given; go on with start_after (startAfter)"
             )
             self.warn("W_LIST_CUT", text, place())
         return found[:limit]
@@ -302,8 +302,8 @@ class TurnHost:
         """
         if not self._around.unique_ids:
             raise ActorError(
-                "new_unique_id fails on the platform today (a known defect): make up a name and "
-                "use id_from_name; `new_unique_id = true` under [dev] makes it work here"
+                "new_unique_id (newUniqueId) fails on the platform today (a known defect): make up "
+                "a name instead; `new_unique_id = true` under [dev] makes it work here"
             )
         return f"{self.random().getrandbits(128):032x}"
 

@@ -197,7 +197,7 @@ def never_waits(waiting: Waiting | None, io_wait_ms: int) -> EdgeemuError:
         Code.IO_WAIT,
         what=f"{who} never waits{where}",
         why=f"it ran on for {io_wait_ms} ms of real time, and the clock is frozen",
-        fix="let it wait for something, such as asyncio.sleep(1), or end its loop",
+        fix="let it wait for something, such as a second of sleep, or end its loop",
     )
 
 
@@ -218,7 +218,7 @@ def call_cycle(cycle: str) -> EdgeemuError:
         what=f"a call waits for itself: {cycle}",
         why="an instance runs one turn at a time, so the inner call never gets its turn; on the "
         "platform the outermost call ends with ActorMethodTimeoutError after 30 s",
-        fix="call your own methods as `self.method(...)`, or do not call back",
+        fix="call methods of the own object without a stub, or do not call back",
         name="ActorMethodTimeoutError",
         message=f"a call cycle: {cycle}",
     )

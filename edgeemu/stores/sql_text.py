@@ -131,7 +131,7 @@ class _Reader:
         ):
             raise SqlTransactionControlError(
                 f"{upper} is not allowed: each turn is one transaction; inside it, use "
-                "transaction_sync"
+                "transaction_sync (transactionSync)"
             )
         self.words.append(upper)
         self.parts.append(text)

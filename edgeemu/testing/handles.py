@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from edgeemu.codec import from_json, to_json
+from edgeemu.codec import UNDEFINED, from_json, to_json
 from edgeemu.core.rows import FaultHow
 from edgeemu.emulator.turns import StartedCall
 from edgeemu.errors import Code, EdgeemuError
@@ -96,8 +96,8 @@ class MethodHandle:
         self._check_positional(named)
         fixture = self._fixture
         call = fixture.emulator.call
-        return fixture.run(
-            lambda: call(self._instance, self._name, args, cause=CAUSE), present=True
+        return _seen(
+            fixture.run(lambda: call(self._instance, self._name, args, cause=CAUSE), present=True)
         )
 
     def start(self, *args: Any, **named: Any) -> PendingCall:
@@ -117,6 +117,11 @@ class MethodHandle:
 
     def __repr__(self) -> str:
         return f"<method {self._name} of {self._instance}>"
+
+
+def _seen(result: Any) -> Any:
+    """A result as Python code sees it: a TypeScript method that returns nothing gives None."""
+    return None if result is UNDEFINED else result
 
 
 class PendingCall:
@@ -141,7 +146,7 @@ class PendingCall:
             EdgeemuError: `E_FROZEN_WAIT` if it still waits for time to pass.
         """
         self.read = self.read or self.done
-        return self._fixture.run(self._started.wait_result, present=True)
+        return _seen(self._fixture.run(self._started.wait_result, present=True))
 
     def __repr__(self) -> str:
         return f"<call of {self.what}: {'done' if self.done else 'running'}>"

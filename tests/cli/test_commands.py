@@ -31,7 +31,7 @@ def test_whole_process(project: Path) -> None:
         "--- stderr\n"
         "error[E_USAGE]: no such command 'bogus'\n"
         "why: the commands of `edgeemu` are new, dev, call, fetch, connect, actors, alarms, "
-        "storage, kv, clock, evict, log, check, explain\n"
+        "storage, kv, clock, evict, log, check, types, explain\n"
         "fix: see `edgeemu --help`\n"
     )
 

@@ -5,6 +5,7 @@ import { decode, encode } from "./codec.js";
 import { CodecError, describe, errorNamed, refuse } from "./errors.js";
 import { plainResponse, richRequest } from "./http.js";
 import { project } from "./modules.js";
+import { nearest } from "./names.js";
 import { rules } from "./rules.js";
 import { forgetSockets, runSocket } from "./sockets.js";
 import {
@@ -153,7 +154,10 @@ function methodOf(target, name) {
   }
   const known = methodsOf(target);
   if (!known.has(name)) {
-    const text = `${type} has no method ${name}; it has: ${[...known].sort().join(", ") || "none"}`;
+    const near = nearest(name, known);
+    const all = [...known].sort().join(", ") || "none";
+    const hint = near === undefined ? `it has: ${all}` : `did you mean ${near}?`;
+    const text = `${type} has no method ${name}; ${hint}`;
     throw refuse(errorNamed("ActorUnknownMethodError", text));
   }
   return target[name].bind(target);
