@@ -79,7 +79,7 @@ def check_key(operation: str, key: object) -> str:
         KvRefusedError: for anything else.
     """
     if not isinstance(key, str):
-        raise KvRefusedError(operation, BAD_REQUEST, f"a key is a str, not {key!r:.40}")
+        raise KvRefusedError(operation, BAD_REQUEST, f"a key is text, not {key!r:.40}")
     if len(key) > KV_KEY_CHARS_MAX:
         reason = f"a key has at most {KV_KEY_CHARS_MAX} characters, not {len(key)}"
         raise KvRefusedError(operation, BAD_REQUEST, reason)
@@ -103,7 +103,7 @@ def make_item(value: object, ttl_s: object, now_ms: int) -> KvItem:
         KvRefusedError: for a value or a lifetime that will not do.
     """
     if not isinstance(value, str):
-        reason = f"a value is a str, not {type(value).__name__}; json.dumps makes one"
+        reason = f"a value is text, not {value!r:.40}: write it as JSON"
         raise KvRefusedError("put", BAD_REQUEST, reason)
     item = KvItem(value, now_ms)
     if item.size_bytes > KV_VALUE_BYTES_MAX:
@@ -113,7 +113,7 @@ def make_item(value: object, ttl_s: object, now_ms: int) -> KvItem:
         return item
     number = isinstance(ttl_s, int | float) and not isinstance(ttl_s, bool)
     if not number or not KV_TTL_S_MIN <= ttl_s <= KV_TTL_S_MAX:  # type: ignore[operator]
-        reason = f"expiration_ttl is from {KV_TTL_S_MIN} to {KV_TTL_S_MAX} seconds, not {ttl_s!r}"
+        reason = f"a lifetime is from {KV_TTL_S_MIN} to {KV_TTL_S_MAX} seconds, not {ttl_s!r}"
         raise KvRefusedError("put", BAD_REQUEST, reason)
     return KvItem(value, now_ms, now_ms + int(ttl_s * 1_000))  # type: ignore[operator]
 

@@ -24,7 +24,7 @@ from tests.support.emulators import frozen, inst, write_project
 HERE = Path(__file__).parent
 
 
-LANGUAGES: Mapping[str, str] = {"python": ".py"}
+LANGUAGES: Mapping[str, str] = {"python": ".py", "typescript": ".ts"}
 """The languages in which each scenario runs, and what the names of their files end with.
 
 A further language wants a line here, and a twin of each file in `actors/` with the same types and

@@ -47,8 +47,6 @@ _ELSEWHERE_STORED = ["sync", "getCurrentBookmark", "kv"]
 
 _UNKNOWN = [
     "alarm",
-    "webSocket",
-    "web_socket",
     "constructor",
     "toString",
     "hasOwnProperty",
@@ -113,6 +111,17 @@ SCENARIOS = [
         call("A/x", "fetch", fails="ActorUnknownMethodError"),
         call("A/x", "_hidden", fails="ActorPrivateMethodError"),
         call("A/x", "_nothing", fails="ActorPrivateMethodError"),
+    ),
+    *(
+        _context(
+            f"S3.1 handler {language}",
+            "the handler of WebSockets is no method for callers, in any spelling",
+            "section 3.1, U6",
+            call("A/x", "webSocket", fails="ActorUnknownMethodError"),
+            call("A/x", "web_socket", fails="ActorUnknownMethodError"),
+            only=language,
+        )
+        for language in ("python", "typescript")
     ),
     _context(
         "S4 judged",

@@ -8,6 +8,8 @@ from typing import Any
 from edgeemu.sdk import errors
 
 _TURN_IN_CAUSE = re.compile(r"turn (\d+)")
+_UNSTORABLE = re.compile(r"(the (?:value|result) of \S+): .* is not storable.*")
+"""Which ends with the name that a language has for what is refused, and what it advises."""
 _HIDDEN = {"seq", "kind", "now_ms", "actor", "turn", "cause"}
 _MEMORY_KINDS = frozenset({"init", "evicted"})
 """Kinds of entries that tell what is in memory: they differ where instances are evicted."""
@@ -67,13 +69,16 @@ def _pair(key: str, value: Any, start_ms: int) -> str:
         # `file:line` differs between languages; that there is one does not.
         value = "source" if value and ":" in value else value
     if key == "error":
-        value = {"name": _error_name(value["name"]), "message": value["message"]}
+        message = value["message"].replace("ActorError: ", "Error: ")
+        message = _UNSTORABLE.sub(r"\1: not storable", message)
+        value = {"name": _error_name(value["name"]), "message": message}
     return f"{key}={value if isinstance(value, str) else json.dumps(value, sort_keys=True)}"
 
 
 def _error_name(name: str) -> str:
     """The platform's names as they are; those that a language gives its own errors as one."""
-    is_platforms = name in vars(errors) or name.startswith("Injected")
+    is_platforms = name in vars(errors) and name != "ActorError"
+    is_platforms = is_platforms or name.startswith("Injected")
     return name if is_platforms else "Error"
 
 

@@ -1,5 +1,6 @@
 """What JavaScript actor code asks of its host, carried out at once while its step runs."""
 
+import asyncio
 import base64
 from asyncio import Future
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from edgeemu.core.events import Failure
 from edgeemu.core.kv import KvPage, KvRefusedError
 from edgeemu.core.overlay import KeyRange
 from edgeemu.core.profile import Profile
+from edgeemu.core.sockets import check_close
 from edgeemu.engines.javascript import frames
 from edgeemu.engines.javascript.frames import Frame, Plain
 from edgeemu.engines.javascript.project import ScriptProject
@@ -79,9 +81,7 @@ class HostCalls:
             frames.Allow: self._allow,
             frames.Sockets: lambda host, _: _ok(list(host.sockets())),
             frames.SocketSend: self._socket_send,
-            frames.SocketClose: lambda host, frame: host.socket_close(
-                frame.socket, frame.code, frame.reason
-            ),
+            frames.SocketClose: self._socket_close,
             frames.Unsent: lambda host, frame: _ok(host.socket_unsent_bytes(frame.socket)),
             frames.Warn: lambda host, frame: host.warn(frame.code, frame.message, frame.place),
             frames.NoHandler: self._no_handler,
@@ -150,16 +150,17 @@ class HostCalls:
 
     def _call(self, host: Host, frame: frames.Call) -> None:
         instance = InstanceId(*frame.instance)
-        asked = host.call(instance, frame.method, bytes(frame.args))
-        self._ask(frame.turn, frame.ticket, False, _future(asked), msgspec.Raw)
+        asked = _asked(lambda: host.call(instance, frame.method, bytes(frame.args)))
+        self._ask(frame.turn, frame.ticket, False, asked, msgspec.Raw)
 
     def _fetch(self, host: Host, frame: frames.Fetch) -> None:
-        asked = host.fetch(InstanceId(*frame.instance), request_of(frame.request))
-        self._ask(frame.turn, frame.ticket, False, _future(asked), response_as_json)
+        asked = _asked(lambda: host.fetch(InstanceId(*frame.instance), request_of(frame.request)))
+        self._ask(frame.turn, frame.ticket, False, asked, response_as_json)
 
     def _send(self, host: Host, frame: frames.Send) -> None:
-        asked = host.send(self._project.services[frame.at], request_of(frame.request))
-        self._ask(frame.turn, frame.ticket, True, _future(asked), response_as_json)
+        service = self._project.services[frame.at]
+        asked = _asked(lambda: host.send(service, request_of(frame.request)))
+        self._ask(frame.turn, frame.ticket, True, asked, response_as_json)
 
     def _random(self, host: Host, _: frames.Random) -> bytes:
         bits = host.random().getrandbits(128)
@@ -188,6 +189,10 @@ class HostCalls:
         data = frame.data if frame.kind == "text" else base64.b64decode(frame.data)
         return _ok(host.socket_send(frame.socket, data))
 
+    def _socket_close(self, host: Host, frame: frames.SocketClose) -> None:
+        check_close(frame.code, frame.reason)
+        host.socket_close(frame.socket, frame.code, frame.reason)
+
     def _no_handler(self, host: Host, frame: frames.NoHandler) -> None:
         text = f"{frame.class_name} has no `alarm` method, so its alarm was spent on nothing"
         host.warn("W_ALARM_NO_HANDLER", text, None)
@@ -200,8 +205,17 @@ def _ok(value: Any) -> bytes:
     return _json(["ok", value])
 
 
-def _future(asked: Any) -> "Future[Any]":
-    """What a host gives is a future of the loop; the port only promises an awaitable."""
+def _asked(ask: Callable[[], Any]) -> "Future[Any]":
+    """The future of what a host is asked, also where it refuses at once.
+
+    What a host gives is a future of the loop; the port only promises an awaitable.
+    """
+    try:
+        asked = ask()
+    except Exception as error:
+        refused: Future[Any] = asyncio.get_running_loop().create_future()
+        refused.set_exception(error)
+        return refused
     if not isinstance(asked, Future):
         raise TypeError("the host gave no future")
     return asked
@@ -211,8 +225,8 @@ def seen_error(error: Exception) -> tuple[str, str]:
     """Name and message of an error as JavaScript sees it."""
     if isinstance(error, ActorError):
         return error.name, str(error)
-    if isinstance(error, TypeError):
-        return "TypeError", str(error)
+    if isinstance(error, ValueError):
+        return "RangeError", str(error)
     if isinstance(error, KvRefusedError | ConnectionError | TimeoutError):
         return "Error", str(error)
     return type(error).__name__, str(error)

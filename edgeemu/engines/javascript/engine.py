@@ -215,6 +215,8 @@ class JavaScriptEngine:
         scope = self._scopes.get(turn_id)
         if scope is not None:
             scope.stopped = True
+            if scope.world.child.alive:
+                scope.world.child.note(self._now_ms(), "close", turn_id)
 
     def drop(self, instance: InstanceId) -> None:
         """Forget the object of an instance, and stop the work that its turns left behind."""

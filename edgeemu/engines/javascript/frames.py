@@ -98,12 +98,13 @@ class Where(Told, frozen=True, array_like=True, tag="where"):
 
 
 class Put(Told, frozen=True, array_like=True, tag="put"):
-    """Write a key."""
+    """Write a key; `place` is there where it is large."""
 
     turn: int
     key: str
     txn: int | None
     value: Raw
+    place: str | None = None
 
 
 class TryPut(Asked, frozen=True, array_like=True, tag="try_put"):
@@ -351,6 +352,7 @@ class Late(Told, frozen=True, array_like=True, tag="late"):
     """Code used its storage after its turn had ended."""
 
     turn: int
+    place: str | None
 
 
 class Print(Told, frozen=True, array_like=True, tag="print"):

@@ -6,7 +6,13 @@ from typing import Any
 from edgeemu.core.profile import Profile
 from edgeemu.engines.javascript.project import ScriptFunction, ScriptProject
 from edgeemu.engines.javascript.tsconfig import TsConfig
-from edgeemu.limits import KEY_CHARS_MAX, NAME_CHARS_MAX
+from edgeemu.limits import (
+    KEY_BYTES_ADVISED_MAX,
+    KEY_CHARS_MAX,
+    NAME_CHARS_MAX,
+    PEEKED_WRITES_MAX,
+    VALUE_BYTES_ADVISED_MAX,
+)
 from edgeemu.rng import stream
 from edgeemu.units import INSTANT_MS_MAX
 
@@ -19,7 +25,11 @@ def load_message(
     rules = {
         "rootUrl": Path(project.root).as_uri().rstrip("/") + "/",
         "keyCharsMax": KEY_CHARS_MAX,
+        # A character of UTF-16 takes three bytes at most.
+        "keyCharsPlain": KEY_BYTES_ADVISED_MAX // 3,
+        "valueCharsPlain": VALUE_BYTES_ADVISED_MAX // 3,
         "nameCharsMax": NAME_CHARS_MAX,
+        "peekedWritesMax": PEEKED_WRITES_MAX,
         "instantMsMax": INSTANT_MS_MAX,
         "listLimitMax": profile.list_limit_max,
         "reservedKeyPrefix": profile.reserved_key_prefix,

@@ -35,7 +35,7 @@ class Secrets {
 
   async get(handle) {
     if (Object.hasOwn(this.#values, handle)) return this.#values[handle];
-    throw errorNamed("Error", `there is no secret "${handle}": give it a value in .env`);
+    throw errorNamed("Error", `there is no secret '${handle}': give it a value in .env`);
   }
 }
 

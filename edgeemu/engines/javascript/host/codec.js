@@ -3,6 +3,8 @@
 // Values become JSON in which what JSON lacks is an object with one key, a tag. Source:
 // spec/telnyx-actors.md section 7.
 
+import { Buffer } from "node:buffer";
+import { isProxy } from "node:util/types";
 import { CodecError } from "./errors.js";
 
 const DEPTH_MAX = 512;
@@ -45,10 +47,12 @@ function refuse(trail, reason) {
 }
 
 function tooDeep(trail) {
+  const levels = [];
+  for (let each = trail; each !== null; each = each[0]) levels.unshift(each);
   const seen = new Set();
-  for (let each = trail; each !== null; each = each[0]) {
-    if (seen.has(each[1])) return refuse(null, "circular structure is not storable");
-    seen.add(each[1]);
+  for (const [around, container] of levels) {
+    if (seen.has(container)) return refuse(around, "circular structure is not storable");
+    seen.add(container);
   }
   return new CodecError(`value: nested deeper than ${DEPTH_MAX} levels`);
 }
@@ -75,25 +79,45 @@ function write(value, depth, trail) {
 
 function writeObject(value, depth, trail) {
   if (depth < 1) throw tooDeep(trail);
-  if (Array.isArray(value)) {
-    return Array.from(value, (item, index) => write(item, depth - 1, [trail, value, `[${index}]`]));
-  }
+  if (isProxy(value)) throw refuse(trail, "a Proxy is not storable");
   const proto = Object.getPrototypeOf(value);
   if (proto === Object.prototype || proto === null) return writePlain(value, depth, trail);
-  if (value instanceof Date) return { $date: Number.isNaN(+value) ? null : +value };
-  if (value instanceof Map && proto === Map.prototype) return writeMap(value, depth - 2, trail);
-  if (value instanceof Set && proto === Set.prototype) {
-    const items = Array.from(value, (item) => write(item, depth - 2, [trail, value, "{element}"]));
-    return { $set: items };
+  if (proto === Array.prototype) {
+    return Array.from(value, (item, index) => write(item, depth - 1, [trail, value, `[${index}]`]));
   }
-  if (value instanceof RegExp) return { $regexp: [value.source, value.flags] };
-  if (value instanceof ArrayBuffer) return { $array: ["A", new Uint8Array(value).toBase64()] };
-  if (ArrayBuffer.isView(value)) return writeView(value, trail);
+  const writeOne = WRITERS.get(proto);
+  if (writeOne !== undefined) return writeOne(value, depth, trail);
   throw refuse(trail, `${unstorable(value, proto)} is not storable`);
+}
+
+/** How a value of each further kind is written, by its prototype: a subclass is refused. */
+const WRITERS = new Map([
+  [Date.prototype, (value) => ({ $date: Number.isNaN(+value) ? null : +value })],
+  [Map.prototype, (value, depth, trail) => writeMap(value, depth - 2, trail)],
+  [Set.prototype, writeSet],
+  [RegExp.prototype, (value) => ({ $regexp: [value.source, value.flags] })],
+  [ArrayBuffer.prototype, (value) => ({ $array: ["A", new Uint8Array(value).toBase64()] })],
+  [DataView.prototype, (value) => ({ $array: ["V", bytesOf(value).toBase64()] })],
+  [Uint8Array.prototype, (value) => ({ $bytes: bytesOf(value).toBase64() })],
+  [Buffer.prototype, (value) => ({ $bytes: bytesOf(value).toBase64() })],
+  ...[...ARRAYS].map(([kind, code]) => [
+    kind.prototype,
+    (value) => ({ $array: [code, bytesOf(value).toBase64()] }),
+  ]),
+]);
+
+function bytesOf(view) {
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
+
+function writeSet(value, depth, trail) {
+  const items = Array.from(value, (item) => write(item, depth - 2, [trail, value, "{element}"]));
+  return { $set: items };
 }
 
 function unstorable(value, proto) {
   if (value instanceof Promise) return "Promise (await it first)";
+  if (value instanceof Error) return "an Error (store its message)";
   const name = proto?.constructor?.name;
   return name ? `an instance of ${name}` : "this object";
 }
@@ -120,16 +144,6 @@ function writeMap(value, depth, trail) {
     pairs.push([tagged, write(item, depth - 1, [trail, value, `[${JSON.stringify(tagged)}]`])]);
   }
   return { $map: pairs };
-}
-
-function writeView(view, trail) {
-  const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-  if (view instanceof Uint8Array) return { $bytes: bytes.toBase64() };
-  if (view instanceof DataView) return { $array: ["V", bytes.toBase64()] };
-  for (const [kind, code] of ARRAYS) {
-    if (view instanceof kind) return { $array: [code, bytes.toBase64()] };
-  }
-  throw refuse(trail, `${view.constructor.name} is not storable`);
 }
 
 // --- reading -----------------------------------------------------------------------------------

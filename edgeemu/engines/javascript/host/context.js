@@ -9,7 +9,7 @@ import { rules } from "./rules.js";
 import { plainRequest, richResponse } from "./http.js";
 import { socketsOf } from "./sockets.js";
 import { ActorStorage, answer } from "./storage.js";
-import { currentTurn, openTurn, ticket } from "./turns.js";
+import { currentTurn, openTurn, ticket, watched } from "./turns.js";
 import { post } from "./wire.js";
 
 /** The base of every actor. */
@@ -89,7 +89,7 @@ function callStub(instance, method, args) {
     const tagged = encode(args);
     const [number, promise] = ticket(turn, decode);
     post(["call", turn.id, number, instance, method.toWellFormed(), tagged]);
-    return promise;
+    return watched(turn, promise, `stub.${method}`, "W_CALL_NOT_AWAITED");
   } catch (error) {
     return Promise.reject(error);
   }

@@ -8,7 +8,7 @@ import { load, whyNot } from "./modules.js";
 import { placeIn } from "./places.js";
 import { follow } from "./rules.js";
 import { drop, start } from "./run.js";
-import { askedAt, currentTurn, outside, settle, stop } from "./turns.js";
+import { askedAt, close, currentTurn, outside, settle, stop } from "./turns.js";
 import { next, post, rest } from "./wire.js";
 import { install, setNow } from "./world.js";
 
@@ -35,6 +35,10 @@ const MESSAGES = {
   },
   drop(type, name) {
     drop(type, name);
+    return false;
+  },
+  close(id) {
+    close(id);
     return false;
   },
   stop(id) {

@@ -16,6 +16,7 @@ import {
   sweep,
   Turn,
   turns,
+  warnOfLeft,
   within,
 } from "./turns.js";
 import { post } from "./wire.js";
@@ -59,10 +60,18 @@ async function perform(turn, work) {
   if (work.kind === "init") return initialise(turn);
   const target = objects.get(keyOf(turn.instance));
   if (target === undefined) throw errorNamed("ActorError", "the instance is not in memory");
-  const answer = await handle(turn, work, target);
+  const answer = await codeEnds(turn, handle(turn, work, target));
   await settleTransactions(turn);
   checkWrites(turn);
   return answer;
+}
+
+async function codeEnds(turn, code) {
+  try {
+    return await code;
+  } finally {
+    await warnOfLeft(turn);
+  }
 }
 
 async function handle(turn, work, target) {
@@ -108,18 +117,23 @@ async function initialise(turn) {
     throw errorNamed("ActorError", text);
   }
   turn.fn = found.fn;
-  turn.inConstructor = true;
-  let target;
-  try {
-    target = new found.made(new ActorContext(instance), found.env);
-  } finally {
-    turn.inConstructor = false;
-  }
-  for (const fn of turn.init) await fn();
+  const { target } = await codeEnds(turn, construct(turn, found));
   await settleTransactions(turn);
   checkWrites(turn);
   if (!turn.stopped) objects.set(keyOf(instance), target);
   return null;
+}
+
+async function construct(turn, { made, env }) {
+  turn.inConstructor = true;
+  let target;
+  try {
+    target = new made(new ActorContext(turn.instance), env);
+  } finally {
+    turn.inConstructor = false;
+  }
+  for (const fn of turn.init) await fn();
+  return { target }; // Inside another object: it may have a method `then`.
 }
 
 async function front(turn, work) {
@@ -128,7 +142,8 @@ async function front(turn, work) {
     const text = "Not found: the main module has no fetch function";
     return plainResponse(new Response(text, { status: 404 }));
   }
-  return await plainResponse(await found.fetch(richRequest(work.request), found.env));
+  const code = async () => await found.fetch(richRequest(work.request), found.env);
+  return await plainResponse(await codeEnds(turn, code()));
 }
 
 // --- dispatch (section 3.1) --------------------------------------------------------------------
@@ -137,7 +152,6 @@ const BY_THE_PLATFORM = {
   alarm: "the platform calls alarm when it is due: use `edgeemu alarms fire`",
   fetch: "fetch is called with a request, as stub.fetch(request)",
   webSocket: "webSocket is called for a request that asks for an upgrade",
-  constructor: "the platform calls the constructor",
 };
 
 function methodOf(target, name) {
@@ -168,7 +182,7 @@ function methodsOf(target) {
   for (let each = target; each !== null; each = Object.getPrototypeOf(each)) {
     if (each === StatefulActor.prototype || each === Object.prototype) break;
     for (const [name, found] of Object.entries(Object.getOwnPropertyDescriptors(each))) {
-      const callable = typeof found.value === "function";
+      const callable = typeof found.value === "function" && name !== "constructor";
       if (callable && !name.startsWith(rules.privatePrefix) && !(name in BY_THE_PLATFORM)) {
         names.add(name);
       }

@@ -97,7 +97,12 @@ class ActorSocket {
   }
 
   close(code = null, reason = "") {
-    answer(["socket_close", sendingTurn().id, this.#number, code, String(reason).toWellFormed()]);
+    if (code !== null && !Number.isInteger(code)) {
+      throw new TypeError(`a close code is a whole number, not ${String(code)}`);
+    }
+    const told = String(reason);
+    if (!told.isWellFormed()) throw new RangeError("a reason cannot hold a lone surrogate");
+    answer(["socket_close", sendingTurn().id, this.#number, code, told]);
   }
 
   /** Call what was registered for an event. */

@@ -7,9 +7,17 @@ import { decode, encode } from "./codec.js";
 import { CodecError, errorNamed, SqlAsyncTransactionError } from "./errors.js";
 import { place } from "./places.js";
 import { rules } from "./rules.js";
-import { currentTransaction, failedWrite, openTurn, watch, within } from "./turns.js";
-import { ask, post } from "./wire.js";
+import {
+  currentTransaction,
+  failedWrite,
+  openTurn,
+  watched,
+  watchedFailure,
+  within,
+} from "./turns.js";
+import { ask, post, postText } from "./wire.js";
 
+const { stringify } = JSON;
 const NOT_STORED = Symbol();
 
 /** The answer of the emulator to a question, or its error thrown. */
@@ -32,7 +40,7 @@ function checkKey(key) {
 function checkWriteKey(key) {
   checkKey(key);
   if (key.startsWith(rules.reservedKeyPrefix)) {
-    const text = `keys that begin with ${rules.reservedKeyPrefix} belong to the runtime: ${key}`;
+    const text = `keys that begin with ${rules.reservedKeyPrefix} belong to the runtime: '${key}'`;
     throw errorNamed("ActorError", text);
   }
 }
@@ -42,8 +50,15 @@ function encodeFor(key, value) {
     return encode(value);
   } catch (error) {
     if (!(error instanceof CodecError)) throw error;
-    throw new CodecError(error.message.replace(/^value/, `the value of ${JSON.stringify(key)}`));
+    throw new CodecError(error.message.replace(/^value/, `the value of '${key}'`));
   }
+}
+
+/** Tell of a write: with its place where it is so large that it may be warned of. */
+function postPut(turn, key, txn, text) {
+  const large = text.length > rules.valueCharsPlain || key.length > rules.keyCharsPlain;
+  const where = large ? `,${stringify(place())}` : "";
+  postText(`["put",${turn.id},${stringify(key)},${txn},${text}${where}]`);
 }
 
 /** The turn that asks, or null where the error of asking outside of one is on its way. */
@@ -77,14 +92,23 @@ class Keys {
     let turn = null;
     try {
       turn = openTurn();
+      this.#checkOpen(turn);
       checkWriteKey(key);
-      const frame = ["put", turn.id, key, this.#txn, encodeFor(key, value)];
-      if (rules.strict) answer(["try_put", ...frame.slice(1)]);
-      else post(frame);
+      const encoded = encodeFor(key, value);
+      if (rules.strict) answer(["try_put", turn.id, key, this.#txn, encoded]);
+      else postPut(turn, key, this.#txn, stringify(encoded));
     } catch (error) {
-      return failedWrite(turn, error);
+      return failedWrite(turn, error, "storage.put");
     }
-    return Promise.resolve();
+    return watched(turn, Promise.resolve(), "storage.put");
+  }
+
+  /** A write is told only, so what the emulator would refuse is refused here. */
+  #checkOpen(turn) {
+    if (this.#txn !== null && !turn.openTransactions.has(this.#txn)) {
+      const text = "the transaction has ended: it can be used inside its function only";
+      throw errorNamed("ActorError", text);
+    }
   }
 
   delete(key) {
@@ -92,9 +116,10 @@ class Keys {
     try {
       turn = openTurn();
       checkWriteKey(key);
-      return Promise.resolve(answer(["delete", turn.id, key, this.#txn]));
+      const was = answer(["delete", turn.id, key, this.#txn]);
+      return watched(turn, Promise.resolve(was), "storage.delete");
     } catch (error) {
-      return failedWrite(turn, error);
+      return failedWrite(turn, error, "storage.delete");
     }
   }
 
@@ -150,6 +175,7 @@ Object.defineProperty(Transaction.prototype, "transaction", {
 });
 
 async function runTransaction(turn, number, fn) {
+  turn.openTransactions.add(number);
   try {
     const value = await within(turn, number, fn, new Transaction(number));
     if (!turn.closed && !turn.stopped) answer(["commit", turn.id, number]);
@@ -157,6 +183,8 @@ async function runTransaction(turn, number, fn) {
   } catch (error) {
     post(["roll_back", turn.id, number, described(error)]);
     return [undefined, error];
+  } finally {
+    turn.openTransactions.delete(number);
   }
 }
 
@@ -179,9 +207,9 @@ export class ActorStorage extends Keys {
       turn = openTurn();
       post(["clear", turn.id, place()]);
     } catch (error) {
-      return failedWrite(turn, error);
+      return failedWrite(turn, error, "storage.deleteAll");
     }
-    return Promise.resolve();
+    return watched(turn, Promise.resolve(), "storage.deleteAll");
   }
 
   transaction(fn) {
@@ -196,7 +224,7 @@ export class ActorStorage extends Keys {
       turn.transactions.push(running);
       return transactionPromise(turn, running);
     } catch (error) {
-      return failedWrite(turn, error);
+      return failedWrite(turn, error, "storage.transaction");
     }
   }
 
@@ -207,6 +235,7 @@ export class ActorStorage extends Keys {
     }
     answer(["savepoint", turn.id]);
     let value;
+    turn.plainCalls += 1;
     try {
       value = fn();
       if (typeof value?.then === "function") {
@@ -219,6 +248,8 @@ export class ActorStorage extends Keys {
     } catch (error) {
       answer(["rollback_to", turn.id]);
       throw error;
+    } finally {
+      turn.plainCalls -= 1;
     }
     answer(["release", turn.id]);
     return value;
@@ -230,9 +261,9 @@ export class ActorStorage extends Keys {
       turn = openTurn();
       post(["alarm", turn.id, instantOf(when), when, place()]);
     } catch (error) {
-      return failedWrite(turn, error);
+      return failedWrite(turn, error, "setAlarm", "W_ALARM_NOT_AWAITED");
     }
-    return Promise.resolve();
+    return watched(turn, Promise.resolve(), "setAlarm", "W_ALARM_NOT_AWAITED");
   }
 
   getAlarm() {
@@ -249,9 +280,9 @@ export class ActorStorage extends Keys {
       turn = openTurn();
       post(["alarm", turn.id, null, 0, place()]);
     } catch (error) {
-      return failedWrite(turn, error);
+      return failedWrite(turn, error, "deleteAlarm", "W_ALARM_NOT_AWAITED");
     }
-    return Promise.resolve();
+    return watched(turn, Promise.resolve(), "deleteAlarm", "W_ALARM_NOT_AWAITED");
   }
 }
 
@@ -266,7 +297,7 @@ function transactionPromise(turn, running) {
   });
   // The record must be there before the turn looks, whoever awaits what.
   turn.transactions.push(promise.catch(() => {}));
-  return watch(promise, () => (failed.seen = true));
+  return watchedFailure(turn, promise, failed, "storage.transaction");
 }
 
 function instantOf(when) {
@@ -297,12 +328,11 @@ class SqlCursor {
     this.#rows = rows;
   }
 
-  [Symbol.iterator]() {
-    return this;
+  *[Symbol.iterator]() {
+    while (this.#next < this.#rows.length) yield this.#take();
   }
 
-  next() {
-    if (this.#next >= this.#rows.length) return { value: undefined, done: true };
+  #take() {
     const values = this.#rows[this.#next];
     this.#next += 1;
     const row = {};
@@ -313,7 +343,7 @@ class SqlCursor {
       }
       row[this.#columns[index]] = value instanceof Uint8Array ? value.buffer : value;
     }
-    return { value: row, done: false };
+    return row;
   }
 
   toArray() {

@@ -5,6 +5,8 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ActorOutputGateError, describe, errorNamed, refuse } from "./errors.js";
+import { placeIn } from "./places.js";
+import { rules } from "./rules.js";
 import { post } from "./wire.js";
 
 const context = new AsyncLocalStorage();
@@ -22,11 +24,16 @@ export class Turn {
     this.instance = instance; // {type, name} or null for the function in front
     this.fn = fn; // the function whose code runs
     this.closed = false; // its code has ended: its storage can be used no more
+    this.overtime = false; // its budget is over, though its code may run on
     this.stopped = false; // it is over: what it still waits for never comes
     this.inConstructor = false;
     this.init = [];
     this.failed = []; // writes that were refused, and transactions that failed
+    this.watched = []; // calls of which it is seen whether they are awaited
+    this.peeksLeft = rules.peekedWritesMax;
+    this.plainCalls = 0; // functions around the code that cannot await
     this.transactions = [];
+    this.openTransactions = new Set();
     this.waits = 0; // tickets that are out
     this.random = null;
   }
@@ -51,8 +58,8 @@ export function openTurn() {
       "storage, alarms and stubs can be used inside a turn only: not while a module is loaded",
     );
   }
-  if (turn.closed || turn.stopped) {
-    post(["late", turn.id]);
+  if (turn.closed || turn.stopped || turn.overtime) {
+    post(["late", turn.id, placeIn(new Error().stack)]);
     throw errorNamed("ActorError", "the turn has ended: its storage can be used no more");
   }
   return turn;
@@ -127,6 +134,12 @@ export function askedAt(number) {
   return tickets.get(number)?.asked.stack ?? "";
 }
 
+/** The budget of a turn is over. */
+export function close(id) {
+  const turn = turns.get(id);
+  if (turn !== undefined) turn.overtime = true;
+}
+
 /** Nothing of a turn goes on any more. */
 export function stop(id) {
   const turn = turns.get(id);
@@ -153,24 +166,69 @@ export function sweep(turn) {
   }
 }
 
-// --- writes that fail --------------------------------------------------------------------------
+// --- what nobody awaits ------------------------------------------------------------------------
 
 /**
- * The promise of a write that was refused: left alone, it fails the turn at its end.
+ * The promise of a call, which the turn warns of at the end of its code if nobody awaits it.
  *
- * Whether somebody looks at it is seen because its `then` is its own, which `await` calls for a
- * promise whose constructor is not Promise.
+ * Only a few calls of a turn are looked at: one that writes without end costs nothing more.
+ *
+ * @param what the call, as the warning shows it
+ * @param code of the warning
  */
-export function failedWrite(turn, error, what = "write", promise = Promise.reject(error)) {
-  const failed = { error, what, seen: false };
-  promise.catch(() => {});
-  watch(promise, () => (failed.seen = true));
-  turn?.failed.push(failed);
-  return promise;
+export function watched(turn, promise, what, code = "W_WRITE_NOT_AWAITED") {
+  const saw = look(turn, what, code);
+  return saw === null ? promise : watch(promise, saw);
 }
 
-/** Have `seen` called when somebody awaits a promise, or looks at it in another way. */
-export function watch(promise, seen) {
+function look(turn, what, code) {
+  if (turn.peeksLeft === 0 || turn.inConstructor || turn.plainCalls > 0) return null;
+  turn.peeksLeft -= 1;
+  const call = { what, code, asked: new Error(), seen: false };
+  turn.watched.push(call);
+  return () => (call.seen = true);
+}
+
+/** Code of a turn has ended: this warns of what it called and did not await. */
+export async function warnOfLeft(turn) {
+  const calls = turn.watched.splice(0);
+  await null; // What is awaited right now is seen in the next step.
+  for (const { what, code, asked, seen } of calls) {
+    if (seen) continue;
+    const why = code === "W_CALL_NOT_AWAITED"
+      ? "nobody sees how it ends"
+      : "its error appears somewhere else";
+    const text = `${what} is not awaited, so ${why}: write \`await\` before it`;
+    post(["warn", turn.id, code, text, placeIn(asked.stack)]);
+  }
+}
+
+/** The promise of a write that was refused: left alone, it fails the turn at its end. */
+export function failedWrite(turn, error, what, code = "W_WRITE_NOT_AWAITED") {
+  const promise = Promise.reject(error);
+  promise.catch(() => {});
+  if (turn === null) return promise;
+  const failed = { error, what: "write", seen: false };
+  turn.failed.push(failed);
+  return watchedFailure(turn, promise, failed, what, code);
+}
+
+/** The same for a promise whose failure, as it is told at the end of the turn, is `failed`. */
+export function watchedFailure(turn, promise, failed, what, code = "W_WRITE_NOT_AWAITED") {
+  const saw = look(turn, what, code);
+  return watch(promise, () => {
+    failed.seen = true;
+    saw?.();
+  });
+}
+
+/**
+ * Have `seen` called when somebody awaits a promise, or looks at it in another way.
+ *
+ * That is seen because its `then` is its own, which `await` calls for a promise whose constructor
+ * is not Promise.
+ */
+function watch(promise, seen) {
   Object.defineProperties(promise, {
     constructor: { value: Watched },
     then: {
@@ -203,5 +261,6 @@ export function checkWrites(turn) {
 export async function settleTransactions(turn) {
   while (turn.transactions.length > 0) {
     await Promise.allSettled(turn.transactions.splice(0));
+    await warnOfLeft(turn);
   }
 }

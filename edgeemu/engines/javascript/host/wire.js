@@ -15,7 +15,12 @@ let unread = "";
 
 /** Tell the emulator something that it does not answer. */
 export function post(frame) {
-  gathered += stringify(frame) + "\n";
+  postText(stringify(frame));
+}
+
+/** The same for a frame that is JSON text already. */
+export function postText(line) {
+  gathered += line + "\n";
   if (gathered.length > GATHERED_CHARS_MAX) flush();
 }
 
