@@ -12,8 +12,10 @@ from edgeemu.advice.alarms import alarm_calls, alarm_handlers
 from edgeemu.advice.awaits import awaits
 from edgeemu.advice.calls import calls
 from edgeemu.advice.fields import fields
+from edgeemu.advice.scripts import scripts
 from edgeemu.advice.source import Module
 from edgeemu.advice.state import shared_state
+from edgeemu.script_text import Script
 
 WARNINGS: dict[str, str] = {
     "W_BLOCKING_SLEEP": "`time.sleep` stops every actor, and emulated time does not pass in it.",
@@ -53,12 +55,19 @@ class Advice:
 
 
 def review_source(path: Path, text: str) -> list[Advice]:
-    """The risky places of one Python module, in order of line.
+    """The risky places of one module, in order of line.
 
     Args:
-        path: how findings name the file; it is not read.
+        path: how findings name the file, and by its ending in which language it is; it is not
+            read.
         text: the module. One that does not parse has no findings; loading it says why.
     """
+    if path.suffix != ".py":
+        places = {(line, code): more for line, code, *more in scripts(Script(text))}
+        return sorted(
+            Advice(line, code, message, path.as_posix(), fix)
+            for (line, code), (message, fix) in places.items()
+        )
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -38,7 +38,7 @@ def alarm_calls(module: Module) -> Iterator[Finding]:
         if when is None:
             continue
         when = resolve(when, function)
-        number = _number(when)
+        number = number_of(when)
         if number is not None and number < INSTANT_MS_LEAST:
             message = f"`{ast.unparse(when)}` is no instant of today in milliseconds"
             fix = "add a delay in ms to the time: self.ctx.now_ms() + 60_000"
@@ -52,7 +52,7 @@ def alarm_calls(module: Module) -> Iterator[Finding]:
             yield node, "W_ALARM_NAIVE", message, fix
 
 
-def _number(node: ast.expr) -> float | None:
+def number_of(node: ast.expr) -> float | None:
     """The value of an arithmetic expression of literals, or None for anything else."""
     if isinstance(node, ast.Constant):
         value = node.value
@@ -60,10 +60,10 @@ def _number(node: ast.expr) -> float | None:
             return float(max(min(value, 1e300), -1e300))
         return None
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        operand = _number(node.operand)
+        operand = number_of(node.operand)
         return None if operand is None else -operand
     if isinstance(node, ast.BinOp):
-        left, right = _number(node.left), _number(node.right)
+        left, right = number_of(node.left), number_of(node.right)
         if left is None or right is None:
             return None
         if isinstance(node.op, ast.Add):

@@ -1,6 +1,7 @@
 """Advice on the modules of a project: for `check`, and beside the live log of `dev`."""
 
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,9 @@ from edgeemu.errors import docs_link
 if TYPE_CHECKING:
     from edgeemu.advice import Advice
     from edgeemu.config import Config
+
+_TESTS = re.compile(r"^(test_|conftest\.)|\.(d|test|spec)\.\w+$")
+"""Tests, and declarations of types."""
 
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "site-packages", "tests"}
 
@@ -44,21 +48,23 @@ def advice_lines(advice: Sequence["Advice"]) -> list[Line]:
 
 
 def _project_modules(config: "Config") -> list[Path]:
-    """The Python files in the folders of `main` and the actors, without tests and environments."""
+    """The modules in the folders of `main` and the actors, without tests and environments."""
     starts = {config.main_path, *(actor.module_path for actor in config.actors)}
     found: set[Path] = set(starts)
     for folder in {start.parent for start in starts}:
-        found.update(_python_files(folder))
+        found.update(_modules(folder))
     return sorted(found)
 
 
-def _python_files(folder: Path) -> Iterator[Path]:
+def _modules(folder: Path) -> Iterator[Path]:
+    from edgeemu.config.model import is_script
+
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
             continue
         if path.is_dir():
             skipped = path.name in _SKIPPED_FOLDERS or (path / "pyvenv.cfg").exists()
             if not skipped and not path.is_symlink():
-                yield from _python_files(path)
-        elif path.suffix == ".py" and not path.name.startswith(("test_", "conftest.")):
+                yield from _modules(path)
+        elif not _TESTS.search(path.name) and (path.suffix == ".py" or is_script(path)):
             yield path

@@ -100,3 +100,16 @@ def test_check_loads_the_project(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     greeter = root / "src/greeter.ts"
     greeter.write_text(greeter.read_text().replace("class Greeter", "class Greeter {"))
     assert "src/greeter.ts" in run("check", status=2)
+
+
+def test_check_advises(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = new_project(run, "session-timeout", monkeypatch)
+    session = root / "src/session.ts"
+    text = session.read_text().replace("await this.ctx.storage.put", "this.ctx.storage.put")
+    session.write_text(text)
+    (found,) = json.loads(run("check", "--json"))["advice"]
+    assert (found["file"], found["line"]) == ("src/session.ts", 11)
+    assert (found["code"], found["fix"]) == (
+        "W_WRITE_NOT_AWAITED",
+        "await this.ctx.storage.put(...)",
+    )
