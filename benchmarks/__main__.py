@@ -15,8 +15,10 @@ from benchmarks.hosts import (
     Floor,
     FrozenEdgeemu,
     FrozenFloor,
+    FrozenScriptEdgeemu,
     Miniflare,
     NodeSystem,
+    ScriptEdgeemu,
     System,
     Wrangler,
 )
@@ -66,7 +68,16 @@ def alone(systems: dict[str, System], name: str) -> Iterator[None]:
 
 def run(rows: list[Row], folder: Path, *, quick: bool, skipped: set[str]) -> list[Result]:
     """Measure rows: those that start their own processes first, the others on running servers."""
-    kinds = (Edgeemu, Floor, Miniflare, Wrangler, FrozenEdgeemu, FrozenFloor)
+    kinds = (
+        Edgeemu,
+        ScriptEdgeemu,
+        Floor,
+        Miniflare,
+        Wrangler,
+        FrozenEdgeemu,
+        FrozenScriptEdgeemu,
+        FrozenFloor,
+    )
     systems = {kind.name: kind(folder) for kind in kinds if kind.name not in skipped}
     absent = {name: why for name, system in systems.items() if (why := system.missing())}
     for name in skipped:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.floor.host import Host
-from benchmarks.hosts import HERE, ROOT, System, edgeemu_command
+from benchmarks.hosts import HERE, ROOT, Edgeemu, System, edgeemu_command
 
 _MONTH_INSTANCES = 200
 _DAY_MS = 86_400_000
@@ -58,7 +58,7 @@ def month(system: System, quick: bool) -> float:
         asyncio.run(_arm_floor(folder))
         command = [sys.executable, "-m", "benchmarks.floor", "--state", ".", "--start-ms"]
         return timed([*command, str(_T0_MS), "--advance-ms", str(days * _DAY_MS)], folder)
-    shutil.copytree(HERE / "app", folder, dirs_exist_ok=True)
+    _copy(system, folder)
     arm_edgeemu(folder)
     return timed([edgeemu_command(), "clock", "advance", f"{days}d", "--json"], folder)
 
@@ -144,13 +144,18 @@ def _test(system: System, *, every_ms: int, days: int, deliveries: int) -> float
             deliveries=deliveries,
         )
     else:
-        shutil.copytree(HERE / "app", folder, dirs_exist_ok=True)
+        _copy(system, folder)
         command[4:4] = ["-p", "edgeemu.pytest_plugin"]
         text = _EDGEEMU_TEST.format(every_ms=every_ms, duration=f"{days}d", deliveries=deliveries)
     (folder / "test_bench.py").write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\n")
     timed(command, folder, environment)  # The first run writes bytecode.
     return timed(command, folder, environment)
+
+
+def _copy(system: System, folder: Path) -> None:
+    assert isinstance(system, Edgeemu)
+    system.copy_to(folder)
 
 
 def fresh_folder(system: System, name: str) -> Path:

@@ -158,10 +158,16 @@ class Edgeemu(System):
     name = "edgeemu"
     source = "src/main.py"
     options: tuple[str, ...] = ()
+    project = "app"
+    """The folder of the application beside this file."""
 
     def copy(self) -> None:
         """Copy the project."""
-        shutil.copytree(HERE / "app", self.folder, dirs_exist_ok=True)
+        self.copy_to(self.folder)
+
+    def copy_to(self, folder: Path) -> None:
+        """Copy the project into another folder."""
+        shutil.copytree(HERE / self.project, folder, dirs_exist_ok=True)
 
     def command(self) -> list[str]:
         """The command of the virtual environment that runs this."""
@@ -178,6 +184,21 @@ class FrozenEdgeemu(Edgeemu):
 
     name = "edgeemu-frozen"
     options = ("--clock", "frozen", "--start", "2030-01-01T00:00:00Z")
+
+
+class ScriptEdgeemu(Edgeemu):
+    """`edgeemu dev` with the application in TypeScript."""
+
+    name = "edgeemu ts"
+    source = "src/index.ts"
+    project = "app_typescript"
+
+
+class FrozenScriptEdgeemu(ScriptEdgeemu):
+    """The same on a clock that only commands move."""
+
+    name = "edgeemu ts-frozen"
+    options = FrozenEdgeemu.options
 
 
 class Floor(System):

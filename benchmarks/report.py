@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.rows import Row
 
-COLUMNS = ("wrangler dev", "miniflare", "floor", "edgeemu")
+COLUMNS = ("wrangler dev", "miniflare", "floor", "edgeemu", "edgeemu ts")
 
 
 @dataclass(slots=True)
@@ -46,6 +46,13 @@ class Result:
             return "not measured"
         return self.row.verdict(ours, ours / ratio if ratio else None)
 
+    def script_verdict(self) -> str:
+        """Whether the application in TypeScript meets the row; empty if nothing was designed."""
+        figure = self.middle("edgeemu ts")
+        if self.row.design_script is None:
+            return ""
+        return "not measured" if figure is None else self.row.script_verdict(figure)
+
     def as_json(self) -> dict[str, Any]:
         """This row as `--json` shows it."""
         return {
@@ -67,17 +74,19 @@ class Result:
             "design": {
                 "edgeemu": self.row.design_edgeemu,
                 "floor": self.row.design_floor,
+                "edgeemu ts": self.row.design_script,
                 "ratio": self.row.design_ratio,
                 "bound": self.row.bound,
                 **self.row.design_text,
             },
             "verdict": self.verdict(),
+            "verdict ts": self.script_verdict(),
         }
 
 
 def table(results: list[Result]) -> str:
     """The results as text: one line a row, with medians and in brackets minimum and maximum."""
-    head = ["", *COLUMNS, "ratio", "designed", "verdict"]
+    head = ["", *COLUMNS, "ratio", "designed", "verdict", "designed ts", "verdict ts"]
     lines = [head]
     for result in results:
         row = result.row
@@ -92,6 +101,8 @@ def table(results: list[Result]) -> str:
                 "" if ratio is None else f"{ratio:.2f}",
                 designed,
                 result.verdict(),
+                "" if row.design_script is None else _figure(row.design_script, row.unit),
+                result.script_verdict(),
             ]
         )
     widths = [max(len(line[at]) for line in lines) for at in range(len(head))]

@@ -20,8 +20,14 @@ _HOST_URL = HOST.as_uri()
 def failure_of(error: Described, root: str) -> Failure:
     """An error that ended code of a turn, told for a project in the folder `root`."""
     frames = user_frames(error.stack, root)
+    parts = [_trace(frames, root)]
+    for how, name, message, stack in error.more:
+        inner = user_frames(stack, root)
+        frames = frames or inner
+        parts += [f"  {how} {f'{name}: ' if name else ''}{message}", _trace(inner, root)]
     where = f"{frames[0][0]}:{frames[0][1]}" if frames else None
-    return Failure(error.name, error.message, where, _trace(frames, root), error.own)
+    trace = "\n".join(part for part in parts if part)
+    return Failure(error.name, error.message, where, trace, error.own)
 
 
 class StackPlace(NamedTuple):

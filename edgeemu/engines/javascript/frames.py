@@ -3,6 +3,7 @@
 A frame that `asks` is answered before the host goes on; the others are told and not waited for.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Raw, Struct
@@ -24,12 +25,19 @@ class Idle(Told, frozen=True, array_like=True, tag="idle"):
 
 
 class Described(Struct, frozen=True):
-    """An error of JavaScript; `own` says that the user's code threw it."""
+    """An error of JavaScript.
+
+    Attributes:
+        name, message, stack: its own.
+        own: whether the user's code threw it.
+        more: what caused it, or what it stands for: how, name, message and stack.
+    """
 
     name: str
     message: str
     stack: str
     own: bool
+    more: Sequence[tuple[str, str, str, str]] = ()
 
 
 class FoundFunction(Struct, frozen=True):
@@ -67,8 +75,8 @@ class Unresolved(Struct, frozen=True):
 class WhyNot(Described, frozen=True):
     """The error of a load, the import that led nowhere, and which file imports which."""
 
-    unresolved: Unresolved | None
-    imports: list[tuple[str, str]]
+    unresolved: Unresolved | None = None
+    imports: Sequence[tuple[str, str]] = ()
 
 
 class LoadFailed(Told, frozen=True, array_like=True, tag="load_failed"):

@@ -142,7 +142,9 @@ export class ActorNamespace {
     }
     if (!name.isWellFormed()) throw new TypeError("a name cannot hold a lone surrogate");
     const turn = currentTurn();
-    if (turn !== null && this.#odd.test(name)) answer(["name", turn.id, name, place()]);
+    if (turn !== null && this.#odd.test(name)) {
+      answer(["name", turn.id, name, place(this.idFromName)]);
+    }
     return makeStub(this.#type, name);
   }
 

@@ -1,5 +1,7 @@
 // The errors that actor code and callers of stubs see. Source: spec/telnyx-actors.md section 16.1.
 
+import { causesOf } from "./causes.js";
+
 function named(name) {
   const kind = {
     [name]: class extends Error {
@@ -66,6 +68,7 @@ export function describe(thrown) {
     message: wellFormed(text(thrown.message ?? thrown)),
     stack: wellFormed(text(thrown.stack ?? "")),
     own: isOwn(thrown),
+    more: causesOf(thrown),
   };
 }
 

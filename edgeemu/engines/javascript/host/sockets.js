@@ -86,7 +86,7 @@ class ActorSocket {
   send(data) {
     if (!this.sendNow(data)) {
       const text = "a message was sent on a WebSocket that is closed, so it went nowhere";
-      post(["warn", sendingTurn().id, "W_SOCKET_CLOSED", text, place()]);
+      post(["warn", sendingTurn().id, "W_SOCKET_CLOSED", text, place(this.send)]);
     }
   }
 

@@ -126,7 +126,7 @@ class Keys {
   list(options = {}) {
     try {
       const range = rangeOf(options);
-      const where = range.limit === null ? place() : null;
+      const where = range.limit === null ? place(this.list) : null;
       const found = answer(["list", openTurn().id, range, where, this.#txn]);
       return Promise.resolve(new Map(found.map(([key, value]) => [key, decode(value)])));
     } catch (error) {
@@ -205,7 +205,7 @@ export class ActorStorage extends Keys {
     let turn = null;
     try {
       turn = openTurn();
-      post(["clear", turn.id, place()]);
+      post(["clear", turn.id, place(ActorStorage.prototype.deleteAll)]);
     } catch (error) {
       return failedWrite(turn, error, "storage.deleteAll");
     }
@@ -259,7 +259,7 @@ export class ActorStorage extends Keys {
     let turn = null;
     try {
       turn = openTurn();
-      post(["alarm", turn.id, instantOf(when), when, place()]);
+      post(["alarm", turn.id, instantOf(when), when, place(ActorStorage.prototype.setAlarm)]);
     } catch (error) {
       return failedWrite(turn, error, "setAlarm", "W_ALARM_NOT_AWAITED");
     }
@@ -278,7 +278,7 @@ export class ActorStorage extends Keys {
     let turn = null;
     try {
       turn = openTurn();
-      post(["alarm", turn.id, null, 0, place()]);
+      post(["alarm", turn.id, null, 0, place(ActorStorage.prototype.deleteAlarm)]);
     } catch (error) {
       return failedWrite(turn, error, "deleteAlarm", "W_ALARM_NOT_AWAITED");
     }

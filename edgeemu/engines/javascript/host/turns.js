@@ -5,7 +5,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ActorOutputGateError, describe, errorNamed, refuse } from "./errors.js";
-import { placeIn } from "./places.js";
+import { place, placeIn, standing } from "./places.js";
 import { rules } from "./rules.js";
 import { post } from "./wire.js";
 
@@ -59,7 +59,7 @@ export function openTurn() {
     );
   }
   if (turn.closed || turn.stopped || turn.overtime) {
-    post(["late", turn.id, placeIn(new Error().stack)]);
+    post(["late", turn.id, place(openTurn)]);
     throw errorNamed("ActorError", "the turn has ended: its storage can be used no more");
   }
   return turn;
@@ -88,7 +88,7 @@ export function ticket(turn, read = (value) => value) {
   const number = ++lastTicket;
   const { promise, resolve, reject } = Promise.withResolvers();
   const store = context.getStore();
-  tickets.set(number, { turn, store, resolve, reject, read, asked: new Error() });
+  tickets.set(number, { turn, store, resolve, reject, read, asked: standing(ticket) });
   turn.waits += 1;
   promise.catch(() => {}); // A call that nobody awaits is told of by the emulator.
   return [number, promise];
@@ -97,7 +97,7 @@ export function ticket(turn, read = (value) => value) {
 /** A callback that a message of the emulator calls, once or, while it is kept, again. */
 export function callback(turn, fn, { keep = false } = {}) {
   const number = ++lastTicket;
-  tickets.set(number, { turn, store: context.getStore(), fn, keep, asked: new Error() });
+  tickets.set(number, { turn, store: context.getStore(), fn, keep, asked: standing(callback) });
   if (turn !== null) turn.waits += 1;
   return number;
 }
@@ -184,7 +184,7 @@ export function watched(turn, promise, what, code = "W_WRITE_NOT_AWAITED") {
 function look(turn, what, code) {
   if (turn.peeksLeft === 0 || turn.inConstructor || turn.plainCalls > 0) return null;
   turn.peeksLeft -= 1;
-  const call = { what, code, asked: new Error(), seen: false };
+  const call = { what, code, asked: standing(look), seen: false };
   turn.watched.push(call);
   return () => (call.seen = true);
 }
