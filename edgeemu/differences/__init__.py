@@ -10,10 +10,11 @@ from edgeemu.differences.alarms import ALARMS, LIFE
 from edgeemu.differences.calls import CALLS, CONTEXT, PROJECT
 from edgeemu.differences.known import BINDINGS, DATABASE, MISSING, PYTHON, SOCKETS, TIME
 from edgeemu.differences.rows import Chapter, Choice, Difference, Missing
+from edgeemu.differences.scripts import TYPESCRIPT
 from edgeemu.differences.storage import KEYS, SQL, TRANSACTIONS, VALUES
 
 __all__ = ["BINDINGS", "CHAPTERS", "CHOICES", "DATABASE", "MISSING", "PYTHON", "SOCKETS", "TIME"]
-__all__ += ["Chapter", "Choice", "Difference", "Missing"]
+__all__ += ["TYPESCRIPT", "Chapter", "Choice", "Difference", "Missing"]
 
 CHAPTERS: tuple[Chapter, ...] = (
     PROJECT,

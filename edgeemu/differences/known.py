@@ -4,10 +4,6 @@ from edgeemu import limits
 from edgeemu.differences.rows import Difference, Missing
 
 MISSING: tuple[Missing, ...] = (
-    Missing(
-        "TypeScript and JavaScript actors",
-        "`E_CONFIG_UNSUPPORTED` when the configuration is read",
-    ),
     Missing("the Cloudflare profile", "`E_CONFIG_UNSUPPORTED` when the configuration is read"),
     Missing(
         "the products behind `[telnyx]`, `[storage.cloudstorage]` and `[storage.sqldb]`",

@@ -1,4 +1,4 @@
-"""What the README shows is what the commands print; its Python and that of the guides runs."""
+"""What the README shows is what the commands print; its code and that of the guides runs."""
 
 import os
 import re
@@ -54,3 +54,21 @@ def test_python_of_the_testing_guide_runs(tmp_path: Path) -> None:
         "```console\n$ cd shop\n$ python -m pytest -q -p no:randomly tests/test_guide.py\n```"
     )
     assert f"{''.join(blocks).count('def test_')} passed" in shown, shown
+
+
+@pytest.mark.slow
+def test_project_of_the_typescript_guide_runs(tmp_path: Path) -> None:
+    """The files that the guide shows are saved as a project, and its test passes."""
+    text = (ROOT / "docs/typescript.md").read_text("utf-8")
+    modules = re.findall(r"^```ts\n// (\S+)\n(.*?)^```$", text, re.M | re.S)
+    assert [name for name, _ in modules] == ["src/index.ts", "src/cart.ts"]
+    (manifest,) = re.findall(r"^```toml\n(.*?)^```$", text, re.M | re.S)
+    (test,) = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    (tmp_path / "src").mkdir()
+    for name, content in (*modules, ("telnyx.toml", manifest), ("test_cart.py", test)):
+        (tmp_path / name).write_text(content)
+    shown = Consoles(tmp_path, os.environ).rewrite(
+        "```console\n$ edgeemu check\n$ python -m pytest -q -p no:randomly\n```"
+    )
+    assert "ok: the project loads; actors: Cart; no advice" in shown
+    assert "1 passed" in shown, shown
