@@ -181,11 +181,12 @@ def _find_template(name: str, language: str, folder: Path) -> Template:
         )
     if language not in template.languages:
         has = ", ".join(f"`{known}`" for known in template.languages)
+        near = difflib.get_close_matches(language.lower(), template.languages, 1, 0.3)
         raise EdgeemuError(
             Code.TEMPLATE_LANGUAGE,
             what=f"the template `{name}` does not come in `{language}`",
             why=f"it comes in {has}",
-            fix=f"give `--language {template.languages[0]}`",
+            fix=f"give `--language {(near or template.languages)[0]}`",
         )
     return template
 

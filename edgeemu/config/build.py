@@ -86,7 +86,7 @@ def build_config(values: dict[str, Any], sources: Sources) -> Config:
             Code.MAIN_MISSING,
             what=f"{sources.places.file} names no `main`",
             why=f"{sources.source} must say which module answers requests",
-            fix='add a line like `main = "src/main.py"` at the top of the file',
+            fix=f'add a line like `main = "{_example(sources)}"` at the top of the file',
         )
     main_path = _module_path(main, ("main",), sources)
     actors = _actors(values.get("actors", []), main_path, sources)
@@ -131,6 +131,11 @@ def build_config(values: dict[str, Any], sources: Sources) -> Config:
         seed=values.get("seed"),
         warnings=(*sources.warnings, *_warnings(actors, variables, bindings, sources)),
     )
+
+
+def _example(sources: Sources) -> str:
+    """A `main` as such a file would have it."""
+    return "src/main.py" if sources.source.name == "edgeemu.toml" else "src/index.ts"
 
 
 def _module_path(given: str, path: ValuePath, sources: Sources) -> Path:

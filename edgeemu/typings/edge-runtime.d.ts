@@ -158,6 +158,16 @@ export interface ActorWebSocket {
 
 // --- other bindings ----------------------------------------------------------------------------
 
+export interface Secrets<Handle extends string = string> {
+  /** Fails for a secret without a value. */
+  get(handle: Handle): Promise<string>;
+}
+
+export interface RateLimit {
+  /** Whether the key may pass. */
+  limit(options: { key: string }): Promise<{ success: boolean }>;
+}
+
 export interface KvKey {
   name: string;
   sizeBytes: number;

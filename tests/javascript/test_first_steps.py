@@ -9,6 +9,9 @@ import httpx
 import pytest
 
 from edgeemu.cli.main import main
+from edgeemu.config import load_config
+from edgeemu.testing import EdgeemuFixture
+from edgeemu.testing.settings import FixtureSettings
 from tests.support.commands import started_command, wait_server
 
 Run = Callable[..., str]
@@ -113,3 +116,25 @@ def test_check_advises(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         "W_WRITE_NOT_AWAITED",
         "await this.ctx.storage.put(...)",
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "codes"), [("", ["W_WRITE_NOT_AWAITED"]), ("void ", []), ("await ", [])]
+)
+def test_a_write_that_is_left_alone_on_purpose_draws_no_warning(
+    run: Run, monkeypatch: pytest.MonkeyPatch, before: str, codes: list[str]
+) -> None:
+    root = new_project(run, "counter", monkeypatch)
+    counter = root / "src/counter.ts"
+    text = counter.read_text().replace(
+        "await this.ctx.storage.put", f"{before}this.ctx.storage.put"
+    )
+    counter.write_text(text)
+    edgeemu = EdgeemuFixture(load_config(root), FixtureSettings())
+    assert edgeemu.actor("Counter/visits").increment() == 1
+    assert [entry["code"] for entry in edgeemu.journal.of("warning")] == codes
+    assert edgeemu.close() is None
+
+
+def test_a_language_that_is_not_there_is_answered_with_the_nearest(run: Run) -> None:
+    assert "give `--language typescript`" in run("new", "till", "--language", "ts", status=2)

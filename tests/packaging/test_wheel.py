@@ -42,6 +42,10 @@ def test_wheel_holds_the_templates_and_no_state(wheel: Path) -> None:
     names = ZipFile(wheel).namelist()
     for template in sorted(path.name for path in (ROOT / "templates").iterdir()):
         assert f"edgeemu/_templates/{template}/python/src/main.py" in names, template
+        assert f"edgeemu/_templates/{template}/typescript/telnyx-env.d.ts" in names, template
+    assert {"edgeemu/typings/edge-runtime.d.ts", "edgeemu/engines/javascript/host/main.js"} <= {
+        *names
+    }
     assert "edgeemu/py.typed" in names
     assert {"edgeemu/_docs/errors.md", "edgeemu/_docs/warnings.md"} <= set(names)
     assert not [name for name in names if ".edgeemu/" in name or "__pycache__" in name]

@@ -2,8 +2,11 @@
 
 import asyncio
 import base64
+import linecache
+import re
 from asyncio import Future
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -83,7 +86,7 @@ class HostCalls:
             frames.SocketSend: self._socket_send,
             frames.SocketClose: self._socket_close,
             frames.Unsent: lambda host, frame: _ok(host.socket_unsent_bytes(frame.socket)),
-            frames.Warn: lambda host, frame: host.warn(frame.code, frame.message, frame.place),
+            frames.Warn: self._warn,
             frames.NoHandler: self._no_handler,
             frames.Late: self._late,
         }
@@ -192,6 +195,17 @@ class HostCalls:
     def _socket_close(self, host: Host, frame: frames.SocketClose) -> None:
         check_close(frame.code, frame.reason)
         host.socket_close(frame.socket, frame.code, frame.reason)
+
+    def _warn(self, host: Host, frame: frames.Warn) -> None:
+        if not (frame.code.endswith("_NOT_AWAITED") and self._says_void(frame.place)):
+            host.warn(frame.code, frame.message, frame.place)
+
+    def _says_void(self, place: str | None) -> bool:
+        """Whether a line says that what it calls is left alone on purpose, as linters have it."""
+        file, _, line = (place or "").rpartition(":")
+        path = str(Path(self._project.root) / file)
+        linecache.checkcache(path)
+        return re.match(r"\s*void\b", linecache.getline(path, int(line or 0))) is not None
 
     def _no_handler(self, host: Host, frame: frames.NoHandler) -> None:
         text = f"{frame.class_name} has no `alarm` method, so its alarm was spent on nothing"
