@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from edgeemu.clock import stopwatch_ns, wait_thread_event_ms
+from edgeemu.engines.javascript.deno import start_error
 from edgeemu.engines.javascript.frames import Asked, Frame, Idle
 from edgeemu.limits import SCRIPT_HEAP_BYTES_MAX, WATCHDOG_POLL_MS
 
@@ -52,6 +53,9 @@ class Child:
         watchdog_ms: real ms that one step may take; 0 for no bound.
         compiler: options of its TypeScript compiler.
         options: further options of the program.
+
+    Raises:
+        EdgeemuError: `E_ENGINE_MISSING` if the program cannot be run.
     """
 
     def __init__(
@@ -64,18 +68,11 @@ class Child:
     ) -> None:
         self._config = _config_file(readable, compiler)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        self._process = subprocess.Popen(
-            [
-                *command(deno),
-                *options,
-                f"--config={self._config.name}",
-                str(HOST / "main.js"),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            bufsize=0,
-        )
+        self._deno = deno
+        try:
+            self._process = self._launched([*command(deno), *options])
+        except OSError as error:
+            raise start_error(deno, str(error)) from None
         self._watchdog = _Watchdog(watchdog_ms, self._process.kill)
         self._notes: list[bytes] = []
         self.alive = True
@@ -92,16 +89,28 @@ class Child:
         """
         self._exchange(serve, _line([now_ms, kind, *args]))
 
-    def start(self, serve: Serve) -> None:
+    def start(self) -> None:
         """Wait until the host is there.
 
         Raises:
-            ChildDied: if it does not come.
+            EdgeemuError: `E_ENGINE_MISSING` if it does not come.
         """
         try:
-            self._exchange(serve, b"")
+            self._exchange(lambda _: b"", b"")
+        except ChildDied as died:
+            self.close()
+            raise start_error(self._deno, str(died)) from None
         finally:
             self._config.close()  # It has been read.
+
+    def _launched(self, program: Sequence[str]) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [*program, f"--config={self._config.name}", str(HOST / "main.js")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+        )
 
     def close(self) -> None:
         """End the process."""

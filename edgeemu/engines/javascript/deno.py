@@ -22,10 +22,10 @@ def find_deno() -> str:
     """
     try:
         import deno  # type: ignore[import-untyped]
-    except ImportError:
-        pass
-    else:
+
         return str(deno.find_deno_bin())
+    except (ImportError, FileNotFoundError):
+        pass  # The package is not there, or its program is not.
     found = shutil.which("deno")
     if found is None:
         raise EdgeemuError(
@@ -34,15 +34,32 @@ def find_deno() -> str:
             why="the project has TypeScript or JavaScript in it, which Deno runs",
             fix=f"run {_INSTALL}, or put deno {_shown(VERSION_MIN)} or newer on the PATH",
         )
-    version = _version(found)
-    if version < VERSION_MIN:
-        raise EdgeemuError(
-            Code.ENGINE_MISSING,
-            what=f"the deno on the PATH is too old: {_shown(version) or 'of no known version'}",
-            why=f"TypeScript needs {_shown(VERSION_MIN)} or newer; found {found}",
-            fix=f"run {_INSTALL}, or update deno",
-        )
+    too_old = _too_old(found)
+    if too_old is not None:
+        raise too_old
     return found
+
+
+def start_error(program: str, said: str) -> EdgeemuError:
+    """Why a program that was found does not start: `E_ENGINE_MISSING`."""
+    return _too_old(program) or EdgeemuError(
+        Code.ENGINE_MISSING,
+        what="the engine that runs TypeScript does not start",
+        why=f"{program}: {said.strip() or 'it ended and said nothing'}",
+        fix=f"run {_INSTALL} again; `deno --version` should answer",
+    )
+
+
+def _too_old(program: str) -> EdgeemuError | None:
+    version = _version(program)
+    if version >= VERSION_MIN:
+        return None
+    return EdgeemuError(
+        Code.ENGINE_MISSING,
+        what=f"the deno that was found is too old: {_shown(version) or 'of no known version'}",
+        why=f"TypeScript needs {_shown(VERSION_MIN)} or newer; found {program}",
+        fix=f"run {_INSTALL}, or update deno",
+    )
 
 
 def _version(program: str) -> tuple[int, ...]:

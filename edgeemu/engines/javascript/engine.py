@@ -132,6 +132,7 @@ class JavaScriptEngine:
         config = read_tsconfig(project.functions)
         readable = readable_folders(project)
         child = Child(find_deno(), readable, self._watchdog_ms, config.options, self.options)
+        child.start()
         realm = Realm(child, project)
         realm.calls = HostCalls(project, self._profile, self._host_of, partial(self._ask, realm))
         told: list[Frame] = []
@@ -143,7 +144,6 @@ class JavaScriptEngine:
             return self._serve(realm, frame)
 
         try:
-            child.start(serve)
             message = load_message(project, config, self._profile, self._seed, self._now_ms())
             child.step(serve, self._now_ms(), "load", *message)
         except ChildDied as died:
