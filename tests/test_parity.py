@@ -117,6 +117,7 @@ INSIDE: Mapping[str, str] = {
     "emulator.fail_fast": "the fixture asks for it",
     "emulator.take_failed_assertion": "the fixture asks for it",
     "emulator.types": "the configuration has them",
+    "emulator.debugger": "the banner of `dev --inspect` tells it; only `dev` has one",
     "emulator.address": "every skin reads addresses with it",
     "emulator.start_call": "in one process only: `actor.method.start(...)` of the fixture",
     "emulator.settle": "a skin waits until nothing goes on: `connect` reads what has arrived",

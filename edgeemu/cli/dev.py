@@ -36,6 +36,9 @@ HoldOverdue = Annotated[
 EvictAlways = Annotated[
     bool, _option("--evict-always", "Drop instances from memory after every turn.")
 ]
+Inspect = Annotated[
+    bool, _option("--inspect", "Let a debugger attach to TypeScript, on this machine only.")
+]
 
 
 @command(app, "dev", common=["project", "state_dir"])
@@ -52,6 +55,7 @@ def dev(
     no_reload: NoReload = False,
     hold_overdue: HoldOverdue = False,
     evict_always: EvictAlways = False,
+    inspect: Inspect = False,
 ) -> None:
     """Run the project with hot reload and a live log.
 
@@ -77,6 +81,7 @@ def dev(
         start_ms=None if start is None else parse_instant(start),
         seed=None if seed is None else check_seed(seed),
         evict_always=evict_always,
+        inspect=inspect,
     )
     serve_project(
         load,

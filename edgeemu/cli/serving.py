@@ -67,6 +67,9 @@ class LiveLog:
 
     def reloaded(self, reloaded: "Reloaded") -> None:
         """Say which changed settings wait for a restart, and what is risky in changed files."""
+        debugger = self._emulator.debugger if self._emulator is not None else None
+        if reloaded.error is None and debugger is not None:
+            render.talk([("note:", "warn"), f" a debugger attaches to {debugger} now"])
         if reloaded.error is None:
             self._advise(reloaded.files)
         if reloaded.restart:
@@ -119,6 +122,8 @@ def banner(running: "Running", state_text: str) -> list[Line]:
         ("seed", str(emulator.seed)),
         ("state", state_text),
     ]
+    if emulator.debugger is not None:
+        facts.append(("debugger", f"{emulator.debugger}, which moves when code is reloaded"))
     notes: list[Line] = [[("note:", "warn"), f" {notice}"] for notice in emulator.notices]
     found: list[Line] = [
         [(f"edgeemu {__version__}", "bold"), f"  {config.name} ({config.platform})"],

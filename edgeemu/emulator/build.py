@@ -44,6 +44,7 @@ class Options:
         alone: whether nobody else can move the clock, so that a turn that waits on a frozen one
             can never go on.
         evict_always: drop instances after every turn.
+        inspect: whether a debugger may attach to the engine of TypeScript.
         check: whether to check the core's invariants after each step.
         cause: who opens it, as the journal names who moves the clock: `cli` or `test`.
         real: the real clock.
@@ -56,6 +57,7 @@ class Options:
     seed: int | None = None
     alone: bool = False
     evict_always: bool = False
+    inspect: bool = False
     check: bool = True
     cause: str = "cli"
     real: RealClock | None = None
@@ -125,6 +127,7 @@ def _assemble(config: Config, options: Options, loop: EmulatorLoop, store: Store
         profile=profile,
         watchdog_ms=config.limits.watchdog_ms,
         seed=seed,
+        inspect=options.inspect,
         on_lost=partial(_memory_lost, shell),
     )
     shell.engine = engine

@@ -98,14 +98,8 @@ class Emulator:
             emulator._release()
             raise
         if load:
-            emulator._warn_of_config()
+            emulator._shell.notices.warn_of_config(config)
         return emulator
-
-    def _warn_of_config(self) -> None:
-        """Tell once what the configuration asks for in vain; not with every command."""
-        for function in self.config.all_functions.values():
-            for warning in function.warnings:
-                self._shell.notices.warn("W_CONFIG", warning, None)
 
     def load(self) -> None:
         """Load the project's code, for an emulator that was opened without it.
@@ -125,7 +119,7 @@ class Emulator:
         del data["now_ms"]  # The entry says it.
         self._shell.record(Entry(Kind.STARTED, now_ms, cause=cause, data=data))
         self._started = True
-        self._warn_of_config()
+        self._shell.notices.warn_of_config(self.config)
         self._mover.start_ticker()
 
     def let_time_pass(self) -> None:
@@ -188,6 +182,11 @@ class Emulator:
         return self._turns.take_failed_assertion()
 
     # --- names -----------------------------------------------------------------------------
+
+    @property
+    def debugger(self) -> str | None:
+        """The `host:port` at which a debugger attaches to TypeScript; None without `inspect`."""
+        return self._parts.engine.debugger
 
     @property
     def types(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from edgeemu.config import Config
 from edgeemu.core.events import Failure, Turn
 from edgeemu.core.journal import Entry, Kind
 from edgeemu.core.warnings import RUNTIME_WARNINGS, Warn
@@ -53,6 +54,12 @@ class Notices:
         if key not in warned and len(warned) < WARNED_PLACES_MAX:
             warned.add(key)
             self._write(code, {"message": message, "where": where}, instance, turn_id)
+
+    def warn_of_config(self, config: Config) -> None:
+        """Tell once what the configuration asks for in vain; not with every command."""
+        for function in config.all_functions.values():
+            for warning in function.warnings:
+                self.warn("W_CONFIG", warning, None)
 
     def of_core(self, warn: Warn, engine: Engine) -> None:
         """Record a warning that the core decided; the engine knows where a method begins."""

@@ -47,6 +47,7 @@ class Engines:
         profile: the platform's rules.
         watchdog_ms: real ms that one step may take; 0 for no watchdog.
         seed: of the run.
+        inspect: whether a debugger may attach to the engine of TypeScript.
         on_lost: see `OnLost`.
     """
 
@@ -59,6 +60,7 @@ class Engines:
         profile: Profile,
         watchdog_ms: int,
         seed: int,
+        inspect: bool,
         on_lost: OnLost,
     ) -> None:
         self._loop = loop
@@ -67,6 +69,7 @@ class Engines:
         self._profile = profile
         self._watchdog_ms = watchdog_ms
         self._seed = seed
+        self._inspect = inspect
         self._on_lost = on_lost
         self._python = PythonEngine(
             loop=loop, world=world, project=code.python, profile=profile, watchdog_ms=watchdog_ms
@@ -116,6 +119,11 @@ class Engines:
         scripts = {} if self._scripts is None else self._scripts.types
         return {**scripts, **self._python.owners()}
 
+    @property
+    def debugger(self) -> str | None:
+        """The `host:port` at which a debugger attaches to the code in use; None without one."""
+        return None if self._scripts is None else self._scripts.debugger
+
     def _script_engine(self) -> "JavaScriptEngine | None":
         """The engine of TypeScript, made when there is such code: it takes time to import."""
         if self._scripts is None and self._code.scripts.functions:
@@ -128,6 +136,7 @@ class Engines:
                 profile=self._profile,
                 watchdog_ms=self._watchdog_ms,
                 seed=self._seed,
+                inspect=self._inspect,
                 on_lost=self._on_lost,
             )
         return self._scripts

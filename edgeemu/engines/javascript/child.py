@@ -52,7 +52,7 @@ class Child:
         readable: folders that its code may read.
         watchdog_ms: real ms that one step may take; 0 for no bound.
         compiler: options of its TypeScript compiler.
-        options: further options of the program.
+        debugger: the `host:port` at which a debugger may attach; None for none.
 
     Raises:
         EdgeemuError: `E_ENGINE_MISSING` if the program cannot be run.
@@ -64,13 +64,14 @@ class Child:
         readable: Sequence[Path],
         watchdog_ms: int,
         compiler: Mapping[str, Any],
-        options: Sequence[str] = (),
+        debugger: str | None = None,
     ) -> None:
+        self.debugger = debugger
         self._config = _config_file(readable, compiler)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._deno = deno
         try:
-            self._process = self._launched([*command(deno), *options])
+            self._process = self._launched(command(deno))
         except OSError as error:
             raise start_error(deno, str(error)) from None
         self._watchdog = _Watchdog(watchdog_ms, self._process.kill)
@@ -104,8 +105,13 @@ class Child:
             self._config.close()  # It has been read.
 
     def _launched(self, program: Sequence[str]) -> "subprocess.Popen[bytes]":
+        options = [f"--config={self._config.name}"]
+        words = []
+        if self.debugger is not None:
+            options.append(f"--inspect={self.debugger}")
+            words.append("inspect")
         return subprocess.Popen(
-            [*program, f"--config={self._config.name}", str(HOST / "main.js")],
+            [*program, *options, str(HOST / "main.js"), *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

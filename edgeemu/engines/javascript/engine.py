@@ -17,6 +17,7 @@ from edgeemu.engines.javascript.calls import (
     seen_error,
 )
 from edgeemu.engines.javascript.child import Child, ChildDied
+from edgeemu.engines.javascript.debugger import free_address
 from edgeemu.engines.javascript.deno import find_deno
 from edgeemu.engines.javascript.failures import failure_of
 from edgeemu.engines.javascript.folders import readable_folders
@@ -38,12 +39,12 @@ class JavaScriptEngine:
     """Runs TypeScript and JavaScript actors in one embedded engine (design D9).
 
     Args:
-        loop: the loop on which everything runs.
-        world: clock and timers of the emulator.
+        loop, world: on which everything runs, with its clock and timers.
         project: the code of all functions, as far as it is in this language.
         profile: the platform's rules.
         watchdog_ms: real ms that one step may take; 0 for no watchdog.
         seed: of the run.
+        inspect: whether a debugger may attach; nothing then ends code that takes long.
         on_lost: called with the instances that were in memory when the process died.
     """
 
@@ -56,13 +57,15 @@ class JavaScriptEngine:
         profile: Profile,
         watchdog_ms: int,
         seed: int,
+        inspect: bool,
         on_lost: Callable[[list[InstanceId], str], None],
     ) -> None:
         self._loop = loop
         self._world = world
         self._project = project
         self._profile = profile
-        self._watchdog_ms = watchdog_ms
+        self._watchdog_ms = 0 if inspect else watchdog_ms
+        self._inspect = inspect
         self._seed = seed
         self._on_lost = on_lost
         self._loaded: Realm | None = None
@@ -71,7 +74,6 @@ class JavaScriptEngine:
         self._scopes: dict[int, Scope] = {}
         self._running: Scope | None = None
         self._step_realm: Realm | None = None
-        self.options: Sequence[str] = ()
 
     # --- code ------------------------------------------------------------------------------
 
@@ -108,11 +110,7 @@ class JavaScriptEngine:
     def exports_of(self, function: str, url: str) -> tuple[list[str], list[str]]:
         """The actor classes that a module of what was loaded last exports, and what else."""
         realm = self._loaded or self._realm
-        functions = () if realm is None else realm.functions
-        for each in functions:
-            if each.name == function:
-                return each.exports.get(url, []), each.others.get(url, [])
-        return [], []
+        return ([], []) if realm is None else realm.exports_of(function, url)
 
     def has_front(self, function: str) -> bool:
         """Whether the `fetch` of a function is this engine's."""
@@ -128,10 +126,16 @@ class JavaScriptEngine:
         """The function that ships each actor type of the code in use."""
         return {} if self._realm is None else self._realm.classes
 
+    @property
+    def debugger(self) -> str | None:
+        """The `host:port` at which a debugger attaches to the code in use; None without one."""
+        return None if self._realm is None else self._realm.child.debugger
+
     def _open(self, project: ScriptProject) -> Realm:
         config = read_tsconfig(project.functions)
-        readable = readable_folders(project)
-        child = Child(find_deno(), readable, self._watchdog_ms, config.options, self.options)
+        debugger = free_address() if self._inspect else None
+        folders = readable_folders(project)
+        child = Child(find_deno(), folders, self._watchdog_ms, config.options, debugger)
         child.start()
         realm = Realm(child, project)
         realm.calls = HostCalls(project, self._profile, self._host_of, partial(self._ask, realm))
@@ -152,13 +156,13 @@ class JavaScriptEngine:
         match told:
             case [frames.Loaded(functions=functions)]:
                 realm.functions = functions
+                return realm
             case [frames.LoadFailed(error=error)]:
-                child.close()
-                raise load_error(project, error)
+                failed = load_error(project, error)
             case _:
-                child.close()
-                raise load_error(project, None)
-        return realm
+                failed = load_error(project, None)
+        child.close()
+        raise failed
 
     def _retire(self, realm: Realm) -> None:
         """End a process that nothing needs any more."""
@@ -468,8 +472,7 @@ class JavaScriptEngine:
         """The process died: the memory of all its instances is gone, as where a host fails."""
         realm.child.close()
         lost = [instance for instance, held in self._objects.items() if held is realm]
-        for instance in lost:
-            del self._objects[instance]
+        self._objects = {key: held for key, held in self._objects.items() if held is not realm}
         for scope in list(realm.scopes.values()):
             if scope is not culprit:
                 self._forget(scope)

@@ -55,3 +55,10 @@ class Realm:
             for type_name in function.classes:
                 found.setdefault(type_name, function.name)
         return found
+
+    def exports_of(self, function: str, url: str) -> tuple[list[str], list[str]]:
+        """The actor classes that a module exports, and what else it does."""
+        for each in self.functions:
+            if each.name == function:
+                return each.exports.get(url, []), each.others.get(url, [])
+        return [], []

@@ -8,18 +8,23 @@ import { load, whyNot } from "./modules.js";
 import { placeIn } from "./places.js";
 import { follow } from "./rules.js";
 import { drop, start } from "./run.js";
-import { askedAt, close, currentTurn, outside, settle, stop } from "./turns.js";
-import { next, post, rest } from "./wire.js";
+import { askedAt, close, currentTurn, outside, settle, stop, turns } from "./turns.js";
+import { next, post, rest, restAndListen } from "./wire.js";
 import { install, setNow } from "./world.js";
 
 const { exit } = Deno;
+const setRealTimeout = setTimeout;
+const QUIET_TICKS = 500;
+const QUIET_TICKS_MIN = 2;
+const INSPECTED = Deno.args.includes("inspect");
+let loading = null;
 
 /** What each message does; those that give true start or resume code. */
 const MESSAGES = {
   load(rules, functions) {
     follow(rules);
     install();
-    load(functions).then(
+    loading = load(functions).then(
       (found) => post(["loaded", found]),
       (error) => post(["load_failed", whyNot(error)]),
     );
@@ -51,8 +56,8 @@ const MESSAGES = {
   },
 };
 
-function take() {
-  for (let message = rest(); message !== null; message = next()) {
+function take(first) {
+  for (let message = first; message !== null; message = next()) {
     const [nowMs, kind, ...args] = message;
     setNow(nowMs);
     if (outside(() => MESSAGES[kind](...args))) return;
@@ -62,8 +67,26 @@ function take() {
 
 addEventListener("beforeunload", (event) => {
   event.preventDefault();
-  take();
+  take(rest());
 });
+
+/**
+ * The same with a debugger: while one is attached, the engine does not tell when it has nothing
+ * left to run. What a turn waits for is known; for the rest it gets some real time.
+ */
+async function listen() {
+  for (;;) {
+    await loading;
+    for (let tick = 0; tick < QUIET_TICKS; tick += 1) {
+      const busy = [...turns.values()].some((turn) => !turn.closed && turn.waits === 0);
+      if (!busy && tick < QUIET_TICKS - QUIET_TICKS_MIN) tick = QUIET_TICKS - QUIET_TICKS_MIN;
+      await new Promise((resolve) => setRealTimeout(resolve, 1));
+    }
+    take(await restAndListen());
+  }
+}
+
+if (INSPECTED) listen();
 
 addEventListener("unhandledrejection", (event) => {
   event.preventDefault();

@@ -38,6 +38,18 @@ export function rest() {
   return next();
 }
 
+/** The same without holding the engine, so that a debugger gets a word in. */
+export async function restAndListen() {
+  gathered += '["idle"]\n';
+  flush();
+  if (!unread.includes("\n")) {
+    const count = await stdin.read(chunk);
+    if (count === null) return null;
+    unread += decoder.decode(chunk.subarray(0, count), { stream: true });
+  }
+  return next();
+}
+
 /** The next message, without a report. */
 export function next() {
   const line = readLine();
