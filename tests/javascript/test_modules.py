@@ -358,3 +358,22 @@ def test_an_import_after_a_reload_is_of_the_same_generation(tmp_path: Path) -> N
         return answers
 
     assert run_with(config, ask) == [[1, 1, 1], [1, 1, 1], [2, 2, 2]]
+
+
+@pytest.mark.parametrize("prefix", ["node:", ""])
+def test_modules_of_node(tmp_path: Path, prefix: str) -> None:
+    imports = "\n".join(
+        f'import {name.replace("/", "_")} from "{prefix}{name}";'
+        for name in ("crypto", "path", "util", "events", "zlib", "https", "tls", "stream")
+    )
+    body = """
+    const seen = await new Promise((resolve) => stream.Readable.from(["s"]).on("data", resolve));
+    return [
+      crypto.createHash("sha256").update("a").digest("hex").slice(0, 8), path.join("a", "..", "b"),
+      util.format("%d", 1), typeof events, zlib.gunzipSync(zlib.gzipSync("z")).toString(),
+      typeof https.request, typeof tls.connect, seen, Buffer.from("x").toString("hex"),
+    ];
+    """
+    config = write_modules(tmp_path, {"src/index.ts": actor(imports, body)})
+    expected = ["ca978112", "b", "1", "function", "z", "function", "function", "s", "78"]
+    assert answer_of(config) == expected

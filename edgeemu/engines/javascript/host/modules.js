@@ -8,6 +8,7 @@ import { describe } from "./errors.js";
 import { find, Unresolved, unresolvedIn, withEngine } from "./resolve.js";
 
 const { readTextFileSync } = Deno;
+const { getBuiltinModule } = process;
 const HOST = new URL(".", import.meta.url).href;
 const MADE = ".made.json";
 const TYPESCRIPT_OF_PACKAGE = /\/node_modules\/.*\.[mc]?tsx?$/;
@@ -33,7 +34,7 @@ registerHooks({
       return next(specifier, context);
     }
     const url = withEngine(() => find(specifier, parentURL, conditions.concat("module")));
-    if (url === null) return withEngine(() => next(specifier, context));
+    if (url === null) return withEngine(() => nodeModule(specifier, context, next));
     imports.push([parentURL, url]);
     const asData = conditions.includes("require") || context.importAttributes?.type === "json";
     return { url: asData ? url : named(url, specifier, parentURL), shortCircuit: true };
@@ -48,6 +49,12 @@ registerHooks({
     return { format: "module", source: madeModule(file, text), shortCircuit: true };
   },
 });
+
+/** A module of Node, made now, while the engine finds itself under its global name. */
+function nodeModule(specifier, context, next) {
+  getBuiltinModule(specifier);
+  return next(specifier, context);
+}
 
 /**
  * A URL under which the engine takes the file from the hook above, whatever the file is.
