@@ -15,6 +15,17 @@ TYPESCRIPT: tuple[Difference, ...] = (
         "a save is live at once; `tsc -p .` checks types",
     ),
     Difference(
+        "`export { T } from` of a type needs `type T`, and `import x = require()` is no syntax",
+        "esbuild leaves the first out, and takes the second",
+        "each file is read by itself; `isolatedModules` in `tsconfig.json` says the same",
+    ),
+    Difference(
+        "One `tsconfig.json` says how decorators and JSX of all functions are written down: that "
+        "of the first function",
+        "each folder's own",
+        "the engine takes one for the whole process",
+    ),
+    Difference(
         "The module `@telnyx/edge-runtime` is built in, whatever npm has installed",
         "the installed version is bundled",
         "a project runs with no npm install; `Agent`, `mount` and the like are not in it",

@@ -14,13 +14,12 @@ from tests.cli.conftest import Ended, Run, Server
 Step = Callable[..., Ended]
 
 
-def tell_story(step: Step, place: str = "src/main.py:13", nothing: object = None) -> None:
+def tell_story(step: Step, place: str = "src/main.py:13") -> None:
     """The commands of the story, each with what it must show.
 
     Args:
         step: runs one.
         place: of the line that sets the alarm.
-        nothing: what a method without a result gives in the language.
     """
 
     def data(*args: str) -> object:
@@ -28,7 +27,7 @@ def tell_story(step: Step, place: str = "src/main.py:13", nothing: object = None
         assert ended.status == 0, ended.shown()
         return json.loads(ended.out)
 
-    assert data("call", "Session/alice", "touch") == nothing
+    assert data("call", "Session/alice", "touch") is None
     assert data("alarms", "list") == [
         {
             "actor": "Session/alice",
@@ -49,7 +48,7 @@ def tell_story(step: Step, place: str = "src/main.py:13", nothing: object = None
     )
     assert data("storage", "list", "Session/alice") == {}
 
-    assert data("call", "Session/bob", "touch") == nothing
+    assert data("call", "Session/bob", "touch") is None
     evicted = data("evict", "Session/bob")
     assert evicted in ({"evicted": ["Session/bob"]}, {"evicted": []})
     planned = data("alarms", "fail", "Session/bob", "--times", "9")

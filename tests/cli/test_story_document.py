@@ -11,7 +11,6 @@ from tests.support.fact_sheets import read_sheet
 
 PLACE = "src/session.ts:7"
 """Where the document's class sets the alarm."""
-UNDEFINED = {"$undefined": True}
 
 
 @pytest.fixture
@@ -30,13 +29,13 @@ def document_project(project: Path) -> Path:
 
 @pytest.mark.slow
 def test_the_session_of_the_document_without_a_server(document_project: Path, run: Run) -> None:
-    tell_story(run, PLACE, UNDEFINED)
+    tell_story(run, PLACE)
 
 
 @pytest.mark.slow
 def test_the_session_of_the_document_with_a_server(document_project: Path, run: Run) -> None:
     server = Server(document_project)
     try:
-        tell_story(run, PLACE, UNDEFINED)
+        tell_story(run, PLACE)
     finally:
         assert server.stop() == 0
