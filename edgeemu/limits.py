@@ -246,3 +246,7 @@ are forgotten (a choice: about 20 MB)."""
 SCRIPT_HEAP_BYTES_MAX = 1024 * 1024 * 1024
 """Bytes of memory that all TypeScript actors have together (a choice: twice what one container has
 on the platform, spec/telnyx-actors.md section 16.2, for there are many here)."""
+
+ADVICE_CHARS_MAX = 500_000
+"""Characters of a TypeScript module that is read for advice (a choice: about 12,000 lines, read in
+two seconds; what is longer was generated)."""

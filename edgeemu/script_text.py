@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 _CALL = re.compile(r"\.\s*([A-Za-z_$][\w$]*)\s*(?:<[\w\s,.\[\]|]*>\s*)?\(")
 _WORD_AT_END = re.compile(r"([A-Za-z_$#][\w$]*)\s*$")
+_PARAMETERS_END = re.compile(r"\)\s*(?::[^(){};]*)?$")
+_NO_BLANK = re.compile(r"\S")
+_WORD_CHARS_MAX = 200
+_HEAD_CHARS_MAX = 400
 _BLOCKS = {"if", "for", "while", "switch", "catch", "with"}
 _BARE_BLOCKS = {"else", "try", "finally", "do"}
 _USES_WHAT_FOLLOWS = {
@@ -117,60 +121,67 @@ class Script:
                     return at
         return None
 
+    def _back(self, at: int, more: str = "") -> int:
+        """The position behind the last character before `at` that is no blank, nor one of more."""
+        while at and (self.code[at - 1].isspace() or self.code[at - 1] in more):
+            at -= 1
+        return at
+
+    def _word_before(self, at: int) -> re.Match[str] | None:
+        return _WORD_AT_END.search(self.code, max(0, at - _WORD_CHARS_MAX), at)
+
     def _chain_start(self, dot: int) -> int | None:
         """Where the expression before a dot begins: names, calls and dots."""
         at = dot
         while True:
-            rest = self.code[:at].rstrip().rstrip("?!").rstrip()
-            while rest and rest[-1] in ")]":
-                opened = self._opening(len(rest) - 1)
+            at = self._back(at, "?!")
+            while at and self.code[at - 1] in ")]":
+                opened = self._opening(at - 1)
                 if opened is None:
                     return None
-                rest = self.code[:opened].rstrip()
-            word = _WORD_AT_END.search(rest[-200:])
+                at = self._back(opened)
+            word = self._word_before(at)
             if word is None:
                 return None
-            start = len(rest) - len(word[0])
-            before = self.code[:start].rstrip()
-            if not before.endswith("."):
-                return start
-            at = len(before) - 1
+            at = self._back(word.start())
+            if not at or self.code[at - 1] != ".":
+                return word.start()
+            at -= 1
 
     def _begins_statement(self, start: int) -> bool:
-        before = self.code[:start].rstrip()
-        if not before or before[-1] in ";{}":
+        at = self._back(start)
+        if not at or self.code[at - 1] in ";{}":
             return True
-        new_line = "\n" in self.code[len(before) : start]
-        if before[-1] == ")":
-            opened = self._opening(len(before) - 1)
-            word = _WORD_AT_END.search(self.code[:opened][-200:]) if opened is not None else None
+        new_line = "\n" in self.code[at:start]
+        if self.code[at - 1] == ")":
+            opened = self._opening(at - 1)
+            word = None if opened is None else self._word_before(opened)
             return new_line or (word is not None and word[1] in _BLOCKS)
-        word = _WORD_AT_END.search(before[-200:])
+        word = self._word_before(at)
         if word is not None:
             return word[1] in _BARE_BLOCKS or (new_line and word[1] not in _USES_WHAT_FOLLOWS)
-        return new_line and before[-1] in "]\"'`"
+        return new_line and self.code[at - 1] in "]\"'`"
 
     def _ends_statement(self, end: int) -> bool:
-        after = self.code[end:].lstrip()
-        if not after or after[0] in ";}":
+        after = _NO_BLANK.search(self.code, end)
+        if after is None or after[0] in ";}":
             return True
-        new_line = "\n" in self.code[end : len(self.code) - len(after)]
-        return new_line and after[0] not in _GOES_ON
+        return "\n" in self.code[end : after.start()] and after[0] not in _GOES_ON
 
     def _in_async(self, position: int) -> bool:
         """Whether the innermost function around a position is `async`."""
         opened = self.block_around(position)
         while opened is not None:
-            head = self.code[:opened].rstrip()
-            if head.endswith("=>"):
-                head = head[:-2].rstrip()
-            found = re.search(r"\)\s*(?::[^(){};]*)?$", head[-400:])
+            at = self._back(opened)
+            if self.code.startswith("=>", at - 2):
+                at = self._back(at - 2)
+            found = _PARAMETERS_END.search(self.code, max(0, at - _HEAD_CHARS_MAX), at)
             if found is not None:
-                closes = len(head) - len(head[-400:]) + found.start()
-                opens = self._opening(closes)
+                opens = self._opening(found.start())
                 if opens is None:
                     return False
-                before = re.sub(r"<[^<>]*>\s*$", "", self.code[:opens].rstrip()[-200:])
+                before = self.code[max(0, opens - _HEAD_CHARS_MAX) : opens].rstrip()
+                before = re.sub(r"<[^<>]*>\s*$", "", before)
                 word = _WORD_AT_END.search(before)
                 if word is None or word[1] not in _BLOCKS:
                     return re.search(r"\basync\b[\w$#*\s]*$", before) is not None

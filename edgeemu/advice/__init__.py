@@ -15,6 +15,7 @@ from edgeemu.advice.fields import fields
 from edgeemu.advice.scripts import scripts
 from edgeemu.advice.source import Module
 from edgeemu.advice.state import shared_state
+from edgeemu.limits import ADVICE_CHARS_MAX
 from edgeemu.script_text import Script
 
 WARNINGS: dict[str, str] = {
@@ -60,9 +61,12 @@ def review_source(path: Path, text: str) -> list[Advice]:
     Args:
         path: how findings name the file, and by its ending in which language it is; it is not
             read.
-        text: the module. One that does not parse has no findings; loading it says why.
+        text: the module. One that does not parse has no findings; loading it says why. Nor has one
+            in TypeScript that is too large to be written by hand.
     """
     if path.suffix != ".py":
+        if len(text) > ADVICE_CHARS_MAX:
+            return []
         places = {(line, code): more for line, code, *more in scripts(Script(text))}
         return sorted(
             Advice(line, code, message, path.as_posix(), fix)

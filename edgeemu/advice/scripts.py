@@ -6,7 +6,7 @@ which TypeScript actors cannot reach, and fields that an eviction takes.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from edgeemu.advice.alarms import INSTANT_MS_LEAST, number_of
 from edgeemu.script_text import Call, Script
@@ -29,12 +29,14 @@ _CHANGE += r"(?:\[[^\]\n]*\]|\.[\w$]+)?\s*(?:[-+*/|&?]{{0,2}}=(?![=>])|\+\+|--))
 
 def scripts(script: Script) -> Iterator[Found]:
     """Every finding in one module."""
+    alarms = [call for call in script.calls("setAlarm") if _is_alarm(call)]
     yield from _awaits(script)
-    yield from _instants(script)
+    yield from _instants(script, alarms)
     for actor in _ACTOR.finditer(script.code):
         end = script.closing(actor.end()) or len(script.code)
-        yield from _constructor(script, actor.end(), end)
-        yield from _handler(script, actor.end(), end)
+        inside = [call for call in alarms if actor.end() < call.start < end]
+        yield from _constructor(script, inside, actor.end(), end)
+        yield from _handler(script, inside, actor.end(), end)
         yield from _shared(script, actor.end(), end)
 
 
@@ -64,10 +66,10 @@ def _is_alarm(call: Call) -> bool:
     return call.owner.rpartition(".")[2] in ("ctx", "storage")
 
 
-def _instants(script: Script) -> Iterator[Found]:
-    for call in script.calls("setAlarm"):
+def _instants(script: Script, alarms: Sequence[Call]) -> Iterator[Found]:
+    for call in alarms:
         when = script.arguments(call)
-        if not _is_alarm(call) or not when:
+        if not when:
             continue
         number = _number(when)
         if number is not None and number < INSTANT_MS_LEAST:
@@ -97,24 +99,24 @@ def _method(script: Script, name: str, start: int, end: int) -> tuple[int, int] 
     return None
 
 
-def _constructor(script: Script, start: int, end: int) -> Iterator[Found]:
+def _constructor(script: Script, alarms: Sequence[Call], start: int, end: int) -> Iterator[Found]:
     body = _method(script, "constructor", start, end)
     if body is None or "getAlarm" in script.code[body[0] : body[1]]:
         return
-    for call in script.calls("setAlarm"):
-        if body[0] < call.start < body[1] and _is_alarm(call):
+    for call in alarms:
+        if body[0] < call.start < body[1]:
             message = "the constructor runs again after every eviction and restart"
             fix = "set it only if (await this.ctx.storage.getAlarm()) === null"
             yield call.line, "W_ALARM_IN_INIT", message, fix
 
 
-def _handler(script: Script, start: int, end: int) -> Iterator[Found]:
+def _handler(script: Script, alarms: Sequence[Call], start: int, end: int) -> Iterator[Found]:
     body = _method(script, "alarm", start, end)
     if body is None:
         return
-    for call in script.calls("setAlarm"):
+    for call in alarms:
         block = script.block_around(call.start)
-        if not body[0] < call.start < body[1] or not _is_alarm(call) or block is None:
+        if not body[0] < call.start < body[1] or block is None:
             continue
         closes = script.closing(block) or end
         for thrown in re.compile(r"(?<![\w$.])throw\b").finditer(script.code, call.end, closes):
