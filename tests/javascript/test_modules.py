@@ -8,6 +8,7 @@ import pytest
 
 from edgeemu.config import load_config
 from edgeemu.emulator import Emulator
+from edgeemu.engines.port import PlainRequest
 from tests.support.emulators import inst, run_with
 from tests.support.script_modules import HEAD, actor, answer_of, write_files, write_modules
 
@@ -336,10 +337,12 @@ def test_several_functions_in_several_folders(tmp_path: Path) -> None:
         },
     )
 
-    async def ask(emulator: Emulator) -> Any:
-        return await emulator.call(inst("A/x"), "run")
+    async def ask(emulator: Emulator) -> list[Any]:
+        request = PlainRequest("GET", "http://x/", (), b"")
+        fronts = [await emulator.fetch(request, function=name) for name in ("one", "two")]
+        return [await emulator.call(inst("A/x"), "run"), *(front.body for front in fronts)]
 
-    assert run_with(load_config(tmp_path / "one"), ask) == 1
+    assert run_with(load_config(tmp_path / "one"), ask) == [1, b"one1", b"two2"]
 
 
 def test_an_import_after_a_reload_is_of_the_same_generation(tmp_path: Path) -> None:

@@ -33,10 +33,13 @@ registerHooks({
     if (!parentURL?.startsWith("file:") || parentURL.startsWith(HOST)) {
       return next(specifier, context);
     }
-    const url = withEngine(() => find(specifier, parentURL, conditions.concat("module")));
+    // A bundler takes what is meant for bundlers; a package that is required gets no such module.
+    const required = conditions.includes("require");
+    const holding = required ? conditions : conditions.concat("module");
+    const url = withEngine(() => find(specifier, parentURL, holding));
     if (url === null) return withEngine(() => nodeModule(specifier, context, next));
     imports.push([parentURL, url]);
-    const asData = conditions.includes("require") || context.importAttributes?.type === "json";
+    const asData = required || context.importAttributes?.type === "json";
     return { url: asData ? url : named(url, specifier, parentURL), shortCircuit: true };
   },
   load(url, context, next) {
