@@ -21,6 +21,7 @@ from pathlib import Path
 from edgeemu.clock import stopwatch_ns
 from edgeemu.config import Config, is_script
 from edgeemu.emulator import Emulator, bug_report
+from edgeemu.engines.javascript.folders import linked_sources
 from edgeemu.errors import EdgeemuError
 from edgeemu.limits import RELOAD_DEBOUNCE_MS, RELOAD_STEP_MS
 
@@ -306,7 +307,14 @@ class Reloader:
         )
 
     def _watch_functions(self, config: Config) -> None:
-        self._others = tuple(function.root for function in config.functions.values())
+        linked = [
+            folder
+            for function in config.all_functions.values()
+            if function.has_scripts
+            for folder in linked_sources(function.root)
+        ]
+        roots = [function.root for function in config.functions.values()]
+        self._others = (*roots, *linked)
 
     def relevant(self, emulator: Emulator, files: Collection[str]) -> list[str]:
         """The files that the running code may depend on: not the project's tests.

@@ -1,5 +1,6 @@
 """Hot reload of TypeScript: what counts as a change, what stays, and a storm of saves."""
 
+import asyncio
 import http.client
 import json
 import threading
@@ -15,7 +16,7 @@ from edgeemu.clock import stopwatch_ns
 from edgeemu.config import load_config
 from edgeemu.emulator import Emulator
 from edgeemu.errors import Code
-from edgeemu.reload import Reloader, is_project_file, is_test_file, take_snapshot
+from edgeemu.reload import Reloaded, Reloader, is_project_file, is_test_file, take_snapshot
 from tests.cli.conftest import Server
 from tests.support.emulators import inst, run_with
 from tests.support.script_modules import HEAD, write_files, write_modules
@@ -104,6 +105,31 @@ def test_what_does_not_load_leaves_the_old_code_serving(tmp_path: Path) -> None:
         assert await run() == 3
 
     run_with(config, body)
+
+
+@pytest.mark.slow
+def test_a_package_of_the_workspace_is_watched(tmp_path: Path) -> None:
+    """Its source lies beside the function, and is linked into `node_modules`."""
+    shared = {"package.json": '{"main": "index.ts"}', "index.ts": "export const v = 1;"}
+    write_files(tmp_path / "shared", shared)
+    (tmp_path / "fn/node_modules").mkdir(parents=True)
+    (tmp_path / "fn/node_modules/shared").symlink_to("../../shared")
+    source = 'import { v } from "shared";\n' + VERSION.format(version="v")
+    config = write_modules(tmp_path / "fn", {"src/index.ts": source})
+
+    async def body(emulator: Emulator) -> tuple[Any, Any]:
+        root, stop, done = config.root, asyncio.Event(), asyncio.Queue[Reloaded]()
+        reloader = Reloader(root, root / ".edgeemu", lambda: load_config(root), done.put_nowait)
+        watching = asyncio.ensure_future(reloader.run(emulator, stop))
+        before = await emulator.call(inst("A/x"), "run")
+        write_files(tmp_path / "shared", {"index.ts": "export const v = 22;"})
+        reloaded = await asyncio.wait_for(done.get(), STORM_SECONDS)
+        assert reloaded.files == ("../shared/index.ts",)
+        stop.set()
+        await watching
+        return before, await emulator.call(inst("A/x"), "run")
+
+    assert run_with(config, body) == (1, 22)
 
 
 @pytest.mark.slow

@@ -33,6 +33,18 @@ def readable_folders(project: ScriptProject) -> list[Path]:
     ]
 
 
+def linked_sources(root: Path) -> list[Path]:
+    """Folders outside of a function's own that its packages link to as source: its workspace's."""
+    root = root.resolve()
+    found = dict.fromkeys(
+        real
+        for folder in (root, *root.parents)
+        for real in _links(folder / "node_modules")
+        if "node_modules" not in real.parts and not real.is_relative_to(root)
+    )
+    return list(found)
+
+
 def _is_workspace(folder: Path) -> bool:
     if (folder / "pnpm-workspace.yaml").is_file():
         return True
