@@ -90,6 +90,7 @@ def test_a_debugger_stops_in_the_line_of_the_user(tmp_path: Path) -> None:
         assert frame["functionName"] == "run"
         assert seen["result"]["value"] == [21, "x"]
         assert ended[0].out.strip() == "42", ended[0].shown()
+        assert "W_BLOCKED_LOOP" not in server.said
         (tmp_path / "src/index.ts").write_text(SOURCE.replace("2 *", "3 *"))
         server.wait_said("a debugger attaches to")
         assert targets(address_in(server.said))

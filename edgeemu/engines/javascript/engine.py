@@ -288,7 +288,7 @@ class JavaScriptEngine:
         took_ns = stopwatch_ns() - started_ns
         if scope is not None:
             scope.took_ns += took_ns
-            if took_ns > BLOCKING_STEP_MS * 1_000_000:
+            if took_ns > BLOCKING_STEP_MS * 1_000_000 and not self._inspect:
                 self._world.blocked(scope.host, took_ns // 1_000_000)
         if died is not None:
             self._lost(realm, scope, died)
