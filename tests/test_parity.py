@@ -99,6 +99,7 @@ PARITY: Mapping[str, Skins] = {
 """Every method that people use."""
 
 VIA: Mapping[str, str] = {
+    "emulator.call": "emulator.start_call(",
     "emulator.fetch": "answer_front(",
     "emulator.connect": "converse(\n        emulator,",
 }

@@ -19,11 +19,11 @@ import msgspec
 
 from edgeemu.api import kv, schemas
 from edgeemu.api.front import answer_front, converse, front_request
-from edgeemu.codec import from_json, to_json
 from edgeemu.emulator import Emulator, problems
 from edgeemu.errors import Code, EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.sdk.errors import CodecError
+from edgeemu.tagged import dump, parse
 
 _SHOWN_CHARS_MAX = 80
 
@@ -206,8 +206,7 @@ async def _reload(emulator: Emulator, _: schemas.NoParams, __: Caller) -> dict[s
 async def _call(emulator: Emulator, params: schemas.Call, caller: Caller) -> Any:
     instance = emulator.address(params.actor)
     try:
-        args = [from_json(arg) for arg in params.args]
-        result = await emulator.call(instance, params.method, args, cause=caller.cause)
+        args = dump(params.args)
     except CodecError as error:
         raise EdgeemuError(
             Code.VALUE_INVALID,
@@ -215,7 +214,8 @@ async def _call(emulator: Emulator, params: schemas.Call, caller: Caller) -> Any
             why=str(error),
             fix='give JSON; special values carry a tag, such as {"$date": 1893456000000}',
         ) from None
-    return to_json(result)
+    call = emulator.start_call(instance, params.method, args, cause=caller.cause)
+    return parse(await call.wait_encoded())
 
 
 async def _fetch(emulator: Emulator, params: schemas.Fetch, caller: Caller) -> dict[str, Any]:

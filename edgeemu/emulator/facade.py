@@ -217,12 +217,13 @@ class Emulator:
     def start_call(
         self, instance: InstanceId, method: str, args: Sequence[Any] = (), *, cause: str = "cli"
     ) -> StartedCall:
-        """Ask for a call and do not wait for it, so that time can be moved meanwhile.
+        """Ask for a call, whose `args` may be encoded already, and do not wait for it.
 
         Raises:
             CodecError: for an argument that cannot be encoded.
         """
-        return StartedCall(self._turns, instance, method, encode(list(args)), cause)
+        data = args if isinstance(args, bytes) else encode(list(args))
+        return StartedCall(self._turns, instance, method, data, cause)
 
     async def fetch(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgeemu.codec import decode, encode, from_json, to_json
+from edgeemu.codec import from_json, to_json
 from edgeemu.core.rows import AlarmWrite
 from edgeemu.core.sizes import oversize_text
 from edgeemu.core.sql import SqlRows
@@ -20,6 +20,7 @@ from edgeemu.ids import InstanceId
 from edgeemu.limits import KEY_CHARS_MAX
 from edgeemu.sdk.errors import ActorError, CodecError, SqlError
 from edgeemu.stores.port import Store
+from edgeemu.tagged import dump, parse
 
 EXPORT_FORMAT = 1
 """The version of the documents that `storage export` writes."""
@@ -68,7 +69,7 @@ class StorageControl:
 
     def _decode(self, instance: InstanceId, key: str, data: bytes) -> Any:
         try:
-            return to_json(decode(data))
+            return parse(data)
         except CodecError as error:
             raise problems.damaged_value(instance, key, str(error)) from None
 
@@ -183,7 +184,7 @@ class StorageControl:
 
     def _encode(self, key: str, value: Any) -> bytes:
         try:
-            data = encode(from_json(value))
+            data = dump(value)
         except CodecError as error:
             raise _invalid(f"the value of `{key}`", str(error)) from None
         large = oversize_text(key, data) if self._shell.around.strict else None

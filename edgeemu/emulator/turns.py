@@ -195,6 +195,14 @@ class StartedCall:
         Raises:
             EdgeemuError: as `Emulator.call`.
         """
+        return decode(await self.wait_encoded())
+
+    async def wait_encoded(self) -> bytes:
+        """This waits for the turn to end; its result as the codec writes it.
+
+        Raises:
+            EdgeemuError: as `Emulator.call`.
+        """
         reply = await self._turns.wait_reply(self._future)
         answer = self._turns.answer_of(self._instance, self._method, reply)
-        return decode(answer) if isinstance(answer, bytes) else None
+        return answer if isinstance(answer, bytes) else b"null"

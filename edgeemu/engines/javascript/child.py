@@ -17,6 +17,7 @@ import msgspec
 from edgeemu.clock import stopwatch_ns, wait_thread_event_ms
 from edgeemu.engines.javascript.deno import start_error
 from edgeemu.engines.javascript.frames import Asked, Frame, Idle
+from edgeemu.engines.javascript.lines import decode_frame
 from edgeemu.limits import SCRIPT_HEAP_BYTES_MAX, WATCHDOG_POLL_MS
 
 HOST = Path(__file__).with_name("host")
@@ -24,8 +25,6 @@ HOST = Path(__file__).with_name("host")
 
 _READ_BYTES = 1 << 18
 _STDERR_BYTES_SHOWN = 4_000
-
-_decode: Callable[[bytes], Frame] = msgspec.json.Decoder(Frame).decode
 
 Serve = Callable[[Frame], bytes]
 """Carries out what a frame says; the answer, if it asks for one."""
@@ -139,7 +138,7 @@ class Child:
                 lines = (rest + self._read()).split(b"\n")
                 rest = lines.pop()
                 for line in lines:
-                    frame = _decode(line)
+                    frame = decode_frame(line)
                     if type(frame) is Idle:
                         return
                     answer = serve(frame)

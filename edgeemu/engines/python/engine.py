@@ -300,9 +300,10 @@ class PythonEngine:
     async def _call(self, scope: Scope, target: Any, work: Work) -> bytes:
         try:
             method = self._dispatch.method(target, work.method)
+            args = decode_args(work.args)  # JavaScript has values that Python cannot hold.
         except ActorError as error:
             raise scope.refuse(error) from None
-        result = await settled(invoke(scope, method, decode_args(work.args)))
+        result = await settled(invoke(scope, method, args))
         try:
             return encode(result, top_undefined=True)
         except CodecError as error:
