@@ -38,11 +38,39 @@ class Log(StatefulActor):
 """
 
 
+MANY_SCRIPT = """
+import { StatefulActor } from "@telnyx/edge-runtime";
+
+export class A extends StatefulActor<any> {
+  async begin(index: number) {
+    await this.ctx.storage.put("index", index);
+    await this.ctx.storage.setAlarm(Date.now() + 86_400_000 + index * 1000);
+  }
+
+  async alarm() {
+    const now = Date.now();
+    await this.env.Log.idFromName("log").append(this.ctx.id, now);
+    await this.ctx.storage.setAlarm(now + 86_400_000);
+  }
+}
+
+export class Log extends StatefulActor {
+  async append(name: string, now: number) {
+    const count = (await this.ctx.storage.get<number>("count")) ?? 0;
+    await this.ctx.storage.put(String(count).padStart(6, "0"), [name, now]);
+    await this.ctx.storage.put("count", count + 1);
+  }
+}
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("disk", [False, True], ids=["memory", "sqlite"])
-def test_thirty_days_of_two_hundred_instances(tmp_path: Path, disk: bool) -> None:
+@pytest.mark.parametrize("main", ["main.py", "main.ts"])
+def test_thirty_days_of_two_hundred_instances(tmp_path: Path, main: str, disk: bool) -> None:
     # Case 11. With no lateness, the instant that a handler sees is its due instant.
-    config = write_project(tmp_path, MANY, types=("A", "Log"))
+    source = {"main.py": MANY, "main.ts": MANY_SCRIPT}[main]
+    config = write_project(tmp_path, source, types=("A", "Log"), main=main)
 
     async def body(emulator: Emulator) -> tuple[dict[str, Any], dict[str, Any]]:
         for index in range(200):
@@ -83,11 +111,47 @@ class A(StatefulActor):
 """
 
 
-def play_busy(folder: Path, seed: int, *, disk: bool) -> list[dict[str, Any]]:
-    """A run with calls between actors, gathers, random draws and faults; its journal."""
-    config = write_project(folder, BUSY, lateness_ms=1)
+BUSY_SCRIPT = """
+import { StatefulActor } from "@telnyx/edge-runtime";
 
-    async def main() -> list[dict[str, Any]]:
+const below = (bound: number) => Math.floor(Math.random() * bound);
+const atLoad = Math.random();
+
+export class A extends StatefulActor<any> {
+  async begin() {
+    await this.ctx.storage.setAlarm(Date.now() + below(60_000));
+  }
+
+  async touch(depth: number): Promise<unknown> {
+    const touched = (await this.ctx.storage.get<number>("touched")) ?? 0;
+    await this.ctx.storage.put("touched", touched + 1);
+    await new Promise((done) => setTimeout(done, below(1_000)));
+    if (depth > 0) {
+      const name = String(below(10) + 10 * depth);
+      return await this.env.A.idFromName(name).touch(depth - 1);
+    }
+    const bytes = crypto.getRandomValues(new Uint8Array(4));
+    return [Math.random(), crypto.randomUUID(), bytes, performance.now(), new Date(), atLoad];
+  }
+
+  async alarm() {
+    const others = [1, 2, 3].map(() => this.env.A.idFromName(String(30 + below(5))));
+    const got = await Promise.allSettled(others.map((each) => each.touch(2)));
+    await this.ctx.storage.put("got", got.map((each) => JSON.stringify(each)));
+    if (Math.random() < 0.3) throw new Error(`unlucky ${Math.random()}`);
+    await this.begin();
+  }
+}
+"""
+
+SOURCES = {"main.py": BUSY, "main.ts": BUSY_SCRIPT}
+
+
+def play_busy(folder: Path, seed: int, *, disk: bool, main: str) -> list[dict[str, Any]]:
+    """A run with calls between actors, gathers, random draws and faults; its journal and keys."""
+    config = write_project(folder, SOURCES[main], lateness_ms=1, main=main)
+
+    async def play() -> list[dict[str, Any]]:
         state_dir = folder / "state" if disk else None
         async with opened(config, frozen(state_dir, seed=seed)) as emulator:
             for index in range(10):
@@ -97,23 +161,29 @@ def play_busy(folder: Path, seed: int, *, disk: bool) -> list[dict[str, Any]]:
             for minute in range(5):
                 await emulator.clock.advance(60_000)
                 await emulator.evict(inst(f"A/{minute}"), crash=True)
-            return without_real(emulator.journal())
+                if minute == 2:
+                    emulator.reload()
+            found = [{"keys": emulator.storage.list(inst(f"A/{index}"))} for index in range(10)]
+            return [*without_real(emulator.journal()), *found]
 
-    return run(main())
+    return run(play())
 
 
-def test_one_seed_and_one_input_give_one_journal(tmp_path: Path) -> None:
-    first = play_busy(tmp_path / "a", 7, disk=False)
-    again = play_busy(tmp_path / "b", 7, disk=False)
-    stored = play_busy(tmp_path / "c", 7, disk=True)
+@pytest.mark.parametrize("main", SOURCES)
+def test_one_seed_and_one_input_give_one_journal(tmp_path: Path, main: str) -> None:
+    first = play_busy(tmp_path / "a", 7, disk=False, main=main)
+    again = play_busy(tmp_path / "b", 7, disk=False, main=main)
+    stored = play_busy(tmp_path / "c", 7, disk=True, main=main)
     assert len(first) > 500
     for other in (again, stored):
         differs = [pair for pair in zip(first, other, strict=True) if pair[0] != pair[1]]
         assert not differs, f"the first difference: {differs[0]}"
 
 
-def test_other_seeds_give_other_journals(tmp_path: Path) -> None:
-    assert play_busy(tmp_path / "a", 7, disk=False) != play_busy(tmp_path / "b", 8, disk=False)
+@pytest.mark.parametrize("main", SOURCES)
+def test_other_seeds_give_other_journals(tmp_path: Path, main: str) -> None:
+    one, other = (play_busy(tmp_path / str(seed), seed, disk=False, main=main) for seed in (7, 8))
+    assert one != other
 
 
 STORM = """
