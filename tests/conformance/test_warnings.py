@@ -130,11 +130,159 @@ class A(StatefulActor):
 """
 
 
-def line(mark: str) -> str:
+SCRIPT = """
+import { StatefulActor } from "@telnyx/edge-runtime";
+
+const sleep = (seconds: number) => new Promise((done) => setTimeout(done, seconds * 1_000));
+
+export class A extends StatefulActor<any> {
+  async touch() {
+    await this.ctx.storage.setAlarm(Date.now() + 60_000); // line: touch
+  }
+
+  async remind() {
+    await this.ctx.setAlarm(Date.now() + 5_000); // line: remind
+  }
+
+  async remind_if_none() {
+    if ((await this.ctx.storage.getAlarm()) === null) {
+      await this.ctx.storage.setAlarm(Date.now() + 5_000);
+    }
+  }
+
+  async remind_anew() {
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.setAlarm(Date.now() + 5_000);
+  }
+
+  async alarm() {
+    const plan: any = await this.ctx.storage.get("plan");
+    if (["rearm", "rearm and raise"].includes(plan)) {
+      await this.ctx.storage.setAlarm(Date.now() + 60_000); // line: rearm
+    }
+    if (["raise", "rearm and raise"].includes(plan)) {
+      throw new Error("down"); // line: raise
+    }
+    if (plan === "clear") await this.ctx.storage.deleteAll();
+  }
+
+  async plan(plan: string) {
+    await this.ctx.storage.put("plan", plan);
+  }
+
+  async close() {
+    await this.ctx.storage.deleteAll(); // line: close
+  }
+
+  async close_well() {
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+  }
+
+  async close_backwards() {
+    await this.ctx.storage.deleteAll();
+    await this.ctx.storage.deleteAlarm();
+  }
+
+  async reset() {
+    await this.ctx.storage.deleteAll();
+    await this.ctx.storage.put("state", "new");
+  }
+
+  async close_and_fail() {
+    await this.ctx.storage.deleteAll();
+    throw new Error("no");
+  }
+
+  async fill(count: number) {
+    for (let number = 0; number < count; number += 1) {
+      await this.ctx.storage.put(`k${String(number).padStart(4, "0")}`, number);
+    }
+  }
+
+  async all_keys() {
+    return (await this.ctx.storage.list()).size; // line: all_keys
+  }
+
+  async some_keys() {
+    return (await this.ctx.storage.list({ prefix: "k", limit: 128 })).size;
+  }
+
+  async last_keys() {
+    return [...(await this.ctx.storage.list({ reverse: true })).keys()]; // line: last_keys
+  }
+
+  async forget() {
+    this.ctx.storage.put("k", 1); // line: put
+    this.ctx.storage.delete("k"); // line: delete
+    this.ctx.storage.deleteAll(); // line: delete_all
+    this.ctx.setAlarm(Date.now() + 60_000); // line: set_alarm
+    this.ctx.storage.deleteAlarm(); // line: delete_alarm
+  }
+
+  async forget_later() {
+    const { storage } = this.ctx;
+    const kept = storage.put("k", 1);
+    await null;
+    await Promise.all([storage.put("l", 2), storage.put("m", 3), kept]);
+    storage.put("n", 4).catch(() => {});
+    await Promise.resolve(storage.put("o", 5));
+  }
+
+  async forget_in_transaction() {
+    const change = async (txn: any) => {
+      txn.put("k", 1); // line: txn.put
+      await txn.put("l", 1);
+      return (await txn.list()).size; // line: txn.list
+    };
+    this.ctx.storage.transaction(change); // line: transaction
+    await this.ctx.storage.transaction(change);
+  }
+
+  forget_in_plain_code() {
+    this.ctx.storage.transactionSync(() => {
+      this.ctx.storage.put("k", 1);
+    });
+  }
+
+  hand_on() {
+    return this.ctx.storage.put("k", 1);
+  }
+
+  async forget_call() {
+    this.env.A.idFromName("other").plan("x"); // line: stub
+  }
+
+  async await_call() {
+    await this.env.A.idFromName("other").plan("x");
+  }
+
+  async name(...names: string[]) {
+    for (const name of names) this.env.A.idFromName(name); // line: name
+  }
+
+  async nap(seconds: number) { // line: nap
+    await sleep(seconds);
+  }
+
+  constructor(ctx: any, env: any) {
+    super(ctx, env);
+    if (ctx.id === "slow") ctx.blockConcurrencyWhile(() => sleep(24.1));
+  }
+
+  async misspelt() {
+    return this.tokne.length;
+  }
+}
+"""
+
+
+def line(mark: str, main: str = "main.py") -> str:
     """The place that a comment marks."""
-    lines = (PRELUDE + SOURCE).splitlines()
-    (number,) = [n for n, text in enumerate(lines, 1) if text.endswith(f"# line: {mark}")]
-    return f"main.py:{number}"
+    text, comment = {"main.py": (PRELUDE + SOURCE, "#"), "main.ts": (SCRIPT, "//")}[main]
+    marked = f"{comment} line: {mark}"
+    (number,) = [n for n, each in enumerate(text.splitlines(), 1) if each.endswith(marked)]
+    return f"{main}:{number}"
 
 
 def call(method: str, *args: Any, actor: str = "A/x") -> tuple[str, ...]:
@@ -288,11 +436,16 @@ def warnings_of(emulator: Emulator) -> list[dict[str, Any]]:
     return [entry for entry in emulator.journal() if entry["kind"] == "warning"]
 
 
+@pytest.mark.parametrize("main", ["main.py", "main.ts"])
 @pytest.mark.parametrize("evict_always", [False, True], ids=["kept", "evicted"])
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_warnings(case: Case, evict_always: bool, tmp_path: Path) -> None:
-    if evict_always and case.name == "memory there":
+def test_warnings(case: Case, evict_always: bool, main: str, tmp_path: Path) -> None:
+    if case.name == "memory there" and evict_always:
         pytest.skip("there is none")
+    if case.name == "near the budget" and main == "main.ts":
+        pytest.skip("the engine of TypeScript does not tell yet where a method begins")
+    if case.name.startswith("memory") and main == "main.ts":
+        pytest.skip("a field that is not there is undefined in JavaScript, and no error")
 
     async def body(emulator: Emulator) -> list[dict[str, Any]]:
         for _ in range(2):  # What is done again in the same place is not told again.
@@ -302,10 +455,13 @@ def test_warnings(case: Case, evict_always: bool, tmp_path: Path) -> None:
         return warnings_of(emulator)
 
     options = frozen(evict_always=evict_always)
-    found = run_with(write_project(tmp_path, SOURCE), body, options)
+    source = {"main.py": SOURCE, "main.ts": SCRIPT}[main]
+    found = run_with(write_project(tmp_path, source, main=main), body, options)
     told = [(entry["code"], entry["where"]) for entry in found]
-    assert told == [(code, mark and line(mark)) for code, mark in case.warned]
-    assert [entry["see"] for entry in found] == [docs_link(code) for code, _ in case.warned]
+    wanted = [(code, mark and line(mark, main)) for code, mark in case.warned]
+    # JavaScript tells what was not awaited when the code has ended, Python at once.
+    assert sorted(told, key=str) == sorted(wanted, key=str)
+    assert [entry["see"] for entry in found] == [docs_link(entry["code"]) for entry in found]
 
 
 def _message(tmp_path: Path, *steps: tuple[Any, ...]) -> str:
