@@ -256,7 +256,8 @@ class EdgeemuFixture:
             if is_project_file(found.tb_frame.f_code.co_filename, self.root):
                 return found
             found = found.tb_next
-        return error.__traceback__
+        # An assertion of TypeScript has no frames; its note tells where it failed.
+        return None if hasattr(error, "__notes__") else error.__traceback__
 
     def _note_broken(self, error: BaseException) -> None:
         self._broken = self._broken or error

@@ -19,7 +19,7 @@ from edgeemu.engines.javascript.calls import (
 from edgeemu.engines.javascript.child import Child, ChildDied
 from edgeemu.engines.javascript.debugger import free_address
 from edgeemu.engines.javascript.deno import find_deno
-from edgeemu.engines.javascript.failures import failure_of
+from edgeemu.engines.javascript.failures import error_of, failure_of
 from edgeemu.engines.javascript.folders import readable_folders
 from edgeemu.engines.javascript.frames import Described, FoundFunction, Frame
 from edgeemu.engines.javascript.load_errors import load_error
@@ -350,10 +350,7 @@ class JavaScriptEngine:
 
     def _failed(self, described: Described, root: str) -> Result:
         failure = failure_of(described, root)
-        error: Exception = error_named(described.name, described.message)
-        if described.name == "AssertionError":
-            error = AssertionError(f"{described.message} ({failure.where})")
-        return Result(failure=failure, error=error)
+        return Result(failure=failure, error=error_of(failure))
 
     # --- what code waits for ---------------------------------------------------------------
 

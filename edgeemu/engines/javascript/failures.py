@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 from edgeemu.core.events import Failure
 from edgeemu.engines.javascript.child import HOST
 from edgeemu.engines.javascript.frames import Described
+from edgeemu.sdk.errors import error_named
 
 _FRAME = re.compile(
     r"^\s*at (?:(?P<name>.*?) \()?(?P<url>file://[^)\s]+?):(?P<line>\d+):(?P<column>\d+)\)?$"
@@ -49,6 +50,15 @@ def stack_places(stack: str) -> list[StackPlace]:
             name = match["name"] or "the module"
             found.append(StackPlace(path, int(match["line"]), int(match["column"]), name))
     return found
+
+
+def error_of(failure: Failure) -> Exception:
+    """The error as a test in Python sees it: an assertion that failed is one of the test's own."""
+    if failure.name != "AssertionError":
+        return error_named(failure.name, failure.message)
+    error = AssertionError(failure.message.strip())
+    error.add_note(failure.trace or "in TypeScript")
+    return error
 
 
 def user_frames(stack: str, root: str) -> list[tuple[str, int, str]]:
