@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 from edgeemu.differences import CHOICES, MISSING
-from tests.conformance.runner import HERE
+from tests.conformance.runner import HERE, LANGUAGES
 from tests.conformance.test_conformance import SCENARIOS
 from tests.support.fact_sheets import numbers, read_sheet
 
@@ -127,16 +127,22 @@ def test_map_has_every_row_of_the_sheet_once() -> None:
     assert not left, f"the sheet has no such rows: {left}"
 
 
-def cases_with_scenario() -> set[int]:
-    return {int(case[1:3]) for case in BY_CASE if re.match(r"C\d\d", case)}
+def cases_with_scenario(language: str) -> set[int]:
+    """The cases that have a scenario which runs in a language."""
+    return {
+        int(case[1:3])
+        for case, scenario in BY_CASE.items()
+        if re.match(r"C\d\d", case) and scenario.only in ("", language)
+    }
 
 
-def test_every_case_has_a_scenario() -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_case_has_a_scenario(language: str) -> None:
     cases = {
         int(number) for number in re.findall(r"^C(\d\d) \|", read_sheet("cases/telnyx.md"), re.M)
     }
     assert len(cases) > 40
-    missing = cases - cases_with_scenario()
+    missing = cases - cases_with_scenario(language)
     assert not missing, f"no scenario has these numbers: {sorted(missing)}"
 
 

@@ -37,6 +37,7 @@ class Simulation(RuleBasedStateMachine):
     """One emulator, three instances, and everything that can happen to them in one process."""
 
     on_disk = False
+    main = "main.py"
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +47,7 @@ class Simulation(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self._world = World(self._folder, on_disk=self.on_disk)
+        self._world = World(self._folder, on_disk=self.on_disk, main=self.main)
 
     @property
     def world(self) -> World:
@@ -266,3 +267,15 @@ class OnDisk(Simulation):
             self.model.deliver(name)
         elif kept:
             self.model.enter(name, 700)
+
+
+class Script(Simulation):
+    """The same with the actor in TypeScript."""
+
+    main = "main.ts"
+
+
+class ScriptOnDisk(OnDisk):
+    """The same on disk, with the actor in TypeScript."""
+
+    main = "main.ts"

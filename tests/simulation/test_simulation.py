@@ -22,7 +22,7 @@ from edgeemu.stores.database import Database
 from edgeemu.stores.own_file import OwnFile
 from edgeemu.stores.own_files import OwnFiles
 from edgeemu.stores.port import StoredTurn
-from tests.simulation.machine import OnDisk, Simulation
+from tests.simulation.machine import OnDisk, Script, ScriptOnDisk, Simulation
 
 EXAMPLES = int(os.environ.get("EDGEEMU_SIMULATIONS", "25"))
 SETTINGS = settings(
@@ -44,6 +44,14 @@ def test_promises_hold_on_disk() -> None:
 @pytest.mark.slow
 def test_promises_hold_in_memory() -> None:
     run_state_machine_as_test(Simulation, settings=settings(SETTINGS, max_examples=2 * EXAMPLES))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine_in_script", [Script, ScriptOnDisk])
+def test_promises_hold_in_typescript(machine_in_script: type[Simulation]) -> None:
+    # A smaller share: what decides is the core's, and the same for each language.
+    share = settings(SETTINGS, max_examples=max(EXAMPLES // 4, 1))
+    run_state_machine_as_test(machine_in_script, settings=share)
 
 
 # --- check the checkers ---------------------------------------------------------------------------

@@ -19,7 +19,9 @@ from tests.simulation.model import Model
 from tests.support.emulators import T0_MS, frozen, inst, write_project
 from tests.support.journals import without_real
 
-SOURCE = (Path(__file__).parent / "actor.py").read_text("utf-8")
+HERE = Path(__file__).parent
+ACTORS = {"main.py": "actor.py", "main.ts": "actor.ts"}
+"""The source of the actor, by the name of the main module: one in each language."""
 
 NAMES = ("a", "b", "c")
 IDLE_STEPS_MAX = 500
@@ -29,10 +31,12 @@ ACTION_S_MAX = 20
 class Driver:
     """Takes actions on an emulator; the same actions on a new one must give the same journal."""
 
-    def __init__(self, folder: Path, *, on_disk: bool) -> None:
+    def __init__(self, folder: Path, *, on_disk: bool, main: str) -> None:
         self._state = folder / "state" if on_disk else None
+        self._main = main
         toml = f"[limits]\nidle_steps = {IDLE_STEPS_MAX}\n"
-        self._config = write_project(folder / "project", SOURCE, toml=toml)
+        source = (HERE / ACTORS[main]).read_text("utf-8")
+        self._config = write_project(folder / "project", source, toml=toml, main=main)
         self._runner = asyncio.Runner(loop_factory=new_loop)
         self.emulator: Emulator
         self._open(T0_MS)
@@ -137,7 +141,7 @@ class Driver:
         return await self.emulator.evict(instance, crash=crash)
 
     async def _reload(self) -> None:
-        self.emulator.reload(["main.py"])
+        self.emulator.reload([self._main])
 
     def _restart(self) -> None:
         """Stop in good order, and start again."""
@@ -194,10 +198,11 @@ class Driver:
 class World:
     """A driver and the model, in step."""
 
-    def __init__(self, folder: Path, *, on_disk: bool) -> None:
+    def __init__(self, folder: Path, *, on_disk: bool, main: str = "main.py") -> None:
         self._folder = folder
         self._on_disk = on_disk
-        self.driver = Driver(folder / "first", on_disk=on_disk)
+        self._main = main
+        self.driver = Driver(folder / "first", on_disk=on_disk, main=main)
         self.model = Model(T0_MS)
         self.taken: list[tuple[Any, ...]] = []
         self._checked: list[dict[str, Any]] = []
@@ -265,7 +270,7 @@ class World:
 
     def check_replay(self) -> None:
         """Promise 8: the same actions on a new emulator give the same journal."""
-        other = Driver(self._folder / "again", on_disk=self._on_disk)
+        other = Driver(self._folder / "again", on_disk=self._on_disk, main=self._main)
         try:
             for action in self.taken:
                 other.take(*action)
