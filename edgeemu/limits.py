@@ -250,3 +250,18 @@ on the platform, spec/telnyx-actors.md section 16.2, for there are many here).""
 ADVICE_CHARS_MAX = 500_000
 """Characters of a TypeScript module that is read for advice (a choice: about 12,000 lines, read in
 two seconds; what is longer was generated)."""
+
+SCRIPT_MEMORY_BYTES_MAX = 2 * SCRIPT_HEAP_BYTES_MAX
+"""Resident bytes of the process that runs TypeScript, with what lies outside of its heap, such as
+byte arrays (a choice: as much again as the heap may have)."""
+
+ERROR_CHARS_MAX = 65_536
+"""Characters of the message, or of the stack, of an error of TypeScript that are kept (a choice:
+far more than anybody reads)."""
+
+PRINTED_LINE_CHARS_MAX = 16_384
+"""Characters of one call of `console` that the journal keeps (a choice: several screens)."""
+
+PRINTED_CHARS_MAX = 1_048_576
+"""Characters that `console` keeps of one turn; the rest is left out (a choice: what is printed in a
+loop without end must not fill the memory)."""

@@ -144,7 +144,9 @@ def _fault_planned(entry: Fields) -> list[Line]:
 
 
 def _evicted(entry: Fields) -> list[Line]:
-    return _note(entry, (f"left the memory ({entry.get('reason') or 'evict'})", "dim"))
+    cause = str(entry["cause"])
+    why = f"; {cause.removeprefix('engine: ')}" if cause.startswith("engine: ") else ""
+    return _note(entry, (f"left the memory ({entry.get('reason') or 'evict'}{why})", "dim"))
 
 
 def _socket_opened(entry: Fields) -> list[Line]:
@@ -208,6 +210,15 @@ def _warning(entry: Fields) -> list[Line]:
     return told
 
 
+_PRINTED_STYLES = {"debug": "dim", "warn": "warn", "error": "bad"}
+
+
+def _printed(entry: Fields) -> list[Line]:
+    first, *rest = str(entry["text"]).split("\n")
+    level, style = entry["level"], _PRINTED_STYLES.get(entry["level"], "")
+    return [*_note(entry, (f"{level}: {first}", style)), *([f"    {line}"] for line in rest)]
+
+
 def _gap(entry: Fields) -> list[Line]:
     text = f"  {entry['missed']} entries before this are gone: the journal keeps the newest ones"
     return _note(entry, ("GAP", "warn"), text)
@@ -241,7 +252,8 @@ def rounded(duration_ms: int) -> str:
 def _service(entry: Fields) -> list[Line]:
     error = entry.get("error")
     where = f" at {entry['url']}" if entry.get("url") else ""
-    what = f"env.{entry['service']} {entry['method']}{where}"
+    name = f"env.{entry['service']}" if entry["service"] else "fetch"
+    what = f"{name} {entry['method']}{where}"
     if error is not None:
         return _note(entry, f"{what} ", ("failed", "bad"), f": {error['name']}: {error['message']}")
     took = f" in {entry['real_took_ms']} ms" if entry.get("url") else ", as configured"
@@ -273,6 +285,7 @@ _WRITERS: dict[str, Callable[[Fields], list[Line]]] = {
     "stopped": _stopped,
     "reload": _reload,
     "reload_failed": _reload_failed,
+    "printed": _printed,
     "warning": _warning,
     "gap": _gap,
 }

@@ -28,30 +28,28 @@ def read_services(given: Mapping[str, dict[str, Any]], places: Places) -> dict[s
 def _service(given: dict[str, Any], path: ValuePath, places: Places) -> ServiceConfig:
     _check_name(path[-1], path, places, example="PAYMENTS")
     overridden = {key: value for key, value in given.items() if places.is_overridden((*path, key))}
-    given = overridden or given  # A test that mocks a service need not know what it was before.
-    if ("url" in given) == ("respond" in given):
+    if "respond" not in overridden:  # A test that gives an address means to reach it.
+        given = overridden or given
+    if not given:
         raise EdgeemuError(
             Code.CONFIG_VALUE,
-            what=f"`{places.name(path)}` needs `url` or `respond`, and not both",
+            what=f"`{places.name(path)}` needs `url` or `respond`",
             why=f"{places.where(path)}; `url` forwards requests, `respond` answers them",
-            fix="delete one of the two"
-            if given
-            else 'add a line like `url = "http://127.0.0.1:9000"`',
+            fix='add a line like `url = "http://127.0.0.1:9000"`',
         )
-    if "url" in given:
-        return ServiceConfig(url=given["url"])
+    url = given.get("url")
+    if "respond" not in given:
+        return ServiceConfig(url=url)
     answers = given["respond"]
     if not isinstance(answers, list):
-        return ServiceConfig(respond=(_respond(answers, (*path, "respond"), places),))
+        return ServiceConfig(url, (_respond(answers, (*path, "respond"), places),))
     here = (*path, "respond")
     if not answers:
         raise places.value_error(
             here, answers, why="a service has an answer at least", fix="write `respond = [{}]`"
         )
     return ServiceConfig(
-        respond=tuple(
-            _respond(answer, (*here, index), places) for index, answer in enumerate(answers)
-        )
+        url, tuple(_respond(answer, (*here, index), places) for index, answer in enumerate(answers))
     )
 
 

@@ -96,11 +96,11 @@ class RespondConfig:
 
 @dataclass(frozen=True, slots=True)
 class ServiceConfig:
-    """One `[services.NAME]`: exactly one of `url` (forward to it) and `respond` (answer so).
+    """One `[services.NAME]`: `respond` (answer so) or `url` (forward to it), or both.
 
     Attributes:
         url: an address; its path, if it has one, goes before that of a request.
-        respond: the answers in turn, the last one again and again; empty where there is `url`.
+        respond: the answers in turn, the last one again and again; with both, nothing leaves.
     """
 
     url: str | None = None

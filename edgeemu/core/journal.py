@@ -34,6 +34,7 @@ class Kind(StrEnum):
     CLOCK = "clock"
     RELOAD = "reload"
     RELOAD_FAILED = "reload_failed"
+    PRINTED = "printed"
     WARNING = "warning"
     GAP = "gap"
     """It is not kept, but told in place of entries that are gone: the journal has a bound."""

@@ -67,6 +67,14 @@ class Notices:
         key = where or f"{warn.instance.type}.{warn.method}"
         self.warn(warn.code, warn.message, where, warn.instance, warn.turn, key)
 
+    def printed(
+        self, instance: InstanceId | None, turn_id: int | None, level: str, text: str
+    ) -> None:
+        """Code printed a line, while it was loaded or in a turn."""
+        cause = "emulator" if turn_id is None else f"turn {turn_id}"
+        data = {"level": level, "text": text}
+        self._record(Entry(Kind.PRINTED, self._now_ms(), instance, turn_id, cause, data))
+
     def task_failed(self, instance: InstanceId | None, turn_id: int, failure: Failure) -> None:
         """A task ended with an error that no caller can see, because no turn ends with it."""
         error = {"name": failure.name, "message": failure.message, "trace": failure.trace}

@@ -82,7 +82,7 @@ class Services:
         # Made here, in the turn's own context: so the turn counts as waiting on the outside.
         future: Future[PlainResponse] = self._loop.create_future()
         told = _Exchange(self._record, self._now_ms, service, request, instance, turn_id)
-        if service.url is None:
+        if service.answers:
             count = self._answered.get(service, 0)
             self._answered[service] = count + 1
             answer = service.answers[min(count, len(service.answers) - 1)]
@@ -126,10 +126,10 @@ class Services:
             async with asyncio.timeout(self._wait_ms / 1_000):
                 answer = await self._ask(url, request)
         except TimeoutError:
-            text = f"env.{service.name}: no answer from {url} within {self._wait_ms} ms"
+            text = f"{service.label}: no answer from {url} within {self._wait_ms} ms"
             error: Exception = TimeoutError(text)
         except (OSError, ValueError) as failed:
-            error = ConnectionError(f"env.{service.name}: {url} failed: {failed}")
+            error = ConnectionError(f"{service.label}: {url} failed: {failed}")
         else:
             told.ended(answer.status)
             if not future.done():
@@ -238,7 +238,7 @@ class _Exchange:
     def _write(self, outcome: dict[str, Any]) -> None:
         instance, turn_id = self._owner
         data = {
-            "service": self._service.name,
+            "service": self._service.name or None,
             "method": self._method,
             **self._sent,
             **outcome,

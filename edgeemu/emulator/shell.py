@@ -94,6 +94,7 @@ class Shell:
         self._load_error: EdgeemuError | None = None
         self.notices = Notices(self.record, clock.now_ms)
         self.faults = StateFaults(self.notices)
+        self.printed = self.notices.printed
         self.sockets = Sockets(self)
         self.around = Surroundings(
             store=store,

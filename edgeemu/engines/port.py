@@ -58,11 +58,19 @@ Place = Callable[[], str | None]
 
 
 class Service(Struct, frozen=True):
-    """An outside service: requests go to `url`, or get `answers` in turn, the last one for ever."""
+    """An outside service: requests get `answers` in turn, the last one for ever, or go to `url`.
+
+    The one without a name is whatever actor code reaches with a `fetch` of its own.
+    """
 
     name: str
     url: str | None = None
     answers: tuple[PlainResponse, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"env.{self.name}" if self.name else "fetch"
 
 
 Answer = bytes | PlainResponse | None

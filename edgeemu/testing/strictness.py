@@ -140,6 +140,8 @@ def line_of(entry: Entry) -> str:
         error = data["error"]
         where = f" ({error['where']})" if error.get("where") else ""
         parts.append(f"{error.get('name')}: {error.get('message')}{where}")
+    if entry.kind is Kind.PRINTED:
+        parts.append(f"{data['level']}: {data['text']}")
     if entry.kind is Kind.WARNING:
         where = f" ({data['where']})" if data.get("where") else ""
         parts.append(f"{data.get('code')}: {data.get('message')}; see {data.get('see')}{where}")

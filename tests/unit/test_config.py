@@ -212,7 +212,6 @@ VALUES = [
     ("[services]\nA = 5", "`5` cannot be `services.A`", "is a table", "[services.A]"),
     ("[services.A]", "`services.A`", "line 2", "url ="),
     ('[services.A]\nurl = "ftp://x"', '`"ftp://x"`', "http://", "url ="),
-    ('[services.A]\nurl = "http://x"\nrespond = {}', "not both", "line 2", "delete one"),
     ('[services.A.respond]\nbody = "x"\njson = 1', "both `body` and `json`", "line 2", "delete"),
     ("[services.A.respond]\njson = 2030-01-01", "`2030-01-01`", "no dates", "json ="),
     ("[services.A.respond]\nstatus = 99", "`99`", "200 to 599", "status = 200"),
@@ -517,7 +516,6 @@ def test_entry_as_an_override_is_replaced_as_a_whole(root: Path) -> None:
         ({"services": {"PAYMENT": {"url": "http://x"}}}, "write `services.PAYMENTS`"),
         ({"vars.GREETNIG": "x"}, "write `vars.GREETING`"),
         ({"secrets.COUPN": "x"}, "write `secrets.COUPON`"),
-        ({"services.POST": {"url": "http://x", "respond": {}}}, "`url` or `respond`, and not both"),
         ({"services.PAYMENTS.respond.status": 500}, "override `services.PAYMENTS.respond` as a"),
     ],
 )

@@ -77,6 +77,7 @@ class HostCalls:
             frames.Call: self._call,
             frames.Fetch: self._fetch,
             frames.Send: self._send,
+            frames.Reach: self._reach,
             frames.Random: self._random,
             frames.Name: lambda host, frame: host.name_instance(frame.name, lambda: frame.place),
             frames.UniqueName: lambda host, _: _ok(host.unique_name()),
@@ -163,6 +164,12 @@ class HostCalls:
     def _send(self, host: Host, frame: frames.Send) -> None:
         service = self._project.services[frame.at]
         asked = _asked(lambda: host.send(service, request_of(frame.request)))
+        self._ask(frame.turn, frame.ticket, True, asked, response_as_json)
+
+    def _reach(self, host: Host, frame: frames.Reach) -> None:
+        request = request_of(frame.request)
+        service = self._project.service_at(request.url)
+        asked = _asked(lambda: host.send(service, request))
         self._ask(frame.turn, frame.ticket, True, asked, response_as_json)
 
     def _random(self, host: Host, _: frames.Random) -> bytes:

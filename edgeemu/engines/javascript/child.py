@@ -5,10 +5,12 @@ the emulator serves what it asks for and does nothing else, as in a step of Pyth
 """
 
 import json
+import os
 import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,16 @@ from edgeemu.clock import stopwatch_ns, wait_thread_event_ms
 from edgeemu.engines.javascript.deno import start_error
 from edgeemu.engines.javascript.frames import Asked, Frame, Idle
 from edgeemu.engines.javascript.lines import decode_frame
-from edgeemu.limits import SCRIPT_HEAP_BYTES_MAX, WATCHDOG_POLL_MS
+from edgeemu.limits import SCRIPT_HEAP_BYTES_MAX, SCRIPT_MEMORY_BYTES_MAX, WATCHDOG_POLL_MS
 
 HOST = Path(__file__).with_name("host")
 """Where the JavaScript host lies."""
 
 _READ_BYTES = 1 << 18
 _STDERR_BYTES_SHOWN = 4_000
+_LAST_WORDS_SECONDS = 1.0
+_OUT_OF_MEMORY = ("heap out of memory", "JavaScript out of memory", "Allocation failed")
+_PASSED_ON = ("PATH", "HOME", "TMPDIR", "TEMP", "SYSTEMROOT", "NO_COLOR")
 
 Serve = Callable[[Frame], bytes]
 """Carries out what a frame says; the answer, if it asks for one."""
@@ -34,13 +39,25 @@ class ChildDied(Exception):
     """The process is gone.
 
     Args:
-        said: what it wrote on its way out.
-        hung: whether the watchdog ended it.
+        said: what it wrote on its way out, and how it ended.
+        ended_by: why the emulator ended it, if it did.
     """
 
-    def __init__(self, said: str, *, hung: bool = False) -> None:
+    def __init__(self, said: str, *, ended_by: "EndedBy | None" = None) -> None:
         super().__init__(said or "the JavaScript engine ended")
-        self.hung = hung
+        self.ended_by = ended_by
+
+    @property
+    def hung(self) -> bool:
+        """Whether it ran on without waiting, and was stopped."""
+        return self.ended_by is EndedBy.HANG
+
+
+class EndedBy(Enum):
+    """Why the emulator ends a process in the middle of a step."""
+
+    HANG = "hang"
+    MEMORY = "memory"
 
 
 class Child:
@@ -73,9 +90,13 @@ class Child:
             self._process = self._launched(command(deno))
         except OSError as error:
             raise start_error(deno, str(error)) from None
-        self._watchdog = _Watchdog(watchdog_ms, self._process.kill)
+        self._watchdog = _Watchdog(watchdog_ms, self._process)
         self._notes: list[bytes] = []
         self.alive = True
+
+    def is_running(self) -> bool:
+        """Whether the process is there: another one may have ended it meanwhile."""
+        return self.alive and self._process.poll() is None
 
     def note(self, now_ms: int, kind: str, *args: Any) -> None:
         """Say something with the next message."""
@@ -115,6 +136,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             bufsize=0,
+            env=_environment(),
         )
 
     def close(self) -> None:
@@ -133,20 +155,22 @@ class Child:
         self._watchdog.arm()
         try:
             self._write(b"".join([*notes, message]))
-            rest = b""
+            parts: list[bytes] = []  # A line may be long, and comes in many.
             while True:
-                lines = (rest + self._read()).split(b"\n")
-                rest = lines.pop()
+                first, *lines = self._read().split(b"\n")
+                parts.append(first)
                 for line in lines:
-                    frame = decode_frame(line)
+                    frame = decode_frame(b"".join(parts))
+                    parts = [line]
                     if type(frame) is Idle:
                         return
                     answer = serve(frame)
                     if isinstance(frame, Asked):
                         self._write(answer + b"\n")
         except (OSError, EOFError):
-            self.alive = False
-            raise ChildDied(self._said(), hung=self._watchdog.fired) from None
+            raise self._died() from None
+        except msgspec.DecodeError:  # Code of the project has found the wire, and written on it.
+            raise self._died("it said what is no message") from None
         finally:
             self._watchdog.disarm()
 
@@ -163,10 +187,27 @@ class Child:
             raise EOFError
         return data
 
-    def _said(self) -> str:
-        self._process.wait()
+    def died(self) -> ChildDied:
+        """What became of a process that is gone, or is given up."""
+        return self._died()
+
+    def _died(self, why: str = "") -> ChildDied:
+        self.alive = False
+        if why:
+            self._process.kill()
+        try:
+            status = self._process.wait(_LAST_WORDS_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
         self._errors.seek(0)
-        return self._errors.read()[-_STDERR_BYTES_SHOWN:].decode(errors="replace")
+        said = self._errors.read()[-_STDERR_BYTES_SHOWN:].decode(errors="replace")
+        ended_by = self._watchdog.ended_by
+        if ended_by is None and any(words in said for words in _OUT_OF_MEMORY):
+            ended_by = EndedBy.MEMORY
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
+        last = next((line for line in said.splitlines() if line.strip()), "")
+        return ChildDied("; ".join(filter(None, [why or how, last])), ended_by=ended_by)
 
 
 def _config_file(
@@ -202,6 +243,16 @@ def command(deno: str) -> list[str]:
     ]
 
 
+def _environment() -> dict[str, str]:
+    """What the program itself needs; its code runs in UTC, as on the platform, and sees none."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _PASSED_ON or name.startswith(("DENO_", "XDG_"))
+    }
+    return {**kept, "TZ": "UTC", "LANG": "en_US.UTF-8", "DENO_NO_UPDATE_CHECK": "1"}
+
+
 def _line(message: list[Any]) -> bytes:
     """One message as a line; lone surrogates, which JSON can escape, included."""
     try:
@@ -211,18 +262,18 @@ def _line(message: list[Any]) -> bytes:
 
 
 class _Watchdog:
-    """Kills a process in which a step takes too long, from a thread of its own."""
+    """Kills a process in which a step takes too long or too much, from a thread of its own."""
 
-    def __init__(self, limit_ms: int, kill: Callable[[], None]) -> None:
+    def __init__(self, limit_ms: int, process: "subprocess.Popen[bytes]") -> None:
         self._limit_ns = limit_ms * 1_000_000
-        self._kill = kill
+        self._process = process
         self._started_ns = 0
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-        self.fired = False
+        self.ended_by: EndedBy | None = None
 
     def arm(self) -> None:
-        if self._thread is None and self._limit_ns:
+        if self._thread is None:
             self._thread = threading.Thread(target=self._watch, name="watchdog-ts", daemon=True)
             self._thread.start()
         self._started_ns = stopwatch_ns()
@@ -236,7 +287,21 @@ class _Watchdog:
     def _watch(self) -> None:
         while not wait_thread_event_ms(self._closed, WATCHDOG_POLL_MS):
             started_ns = self._started_ns
-            if started_ns and stopwatch_ns() - started_ns > self._limit_ns:
-                self.fired = True
-                self._kill()
+            if not started_ns:
+                continue
+            if self._limit_ns and stopwatch_ns() - started_ns > self._limit_ns:
+                self.ended_by = EndedBy.HANG
+            elif _resident_bytes(self._process.pid) > SCRIPT_MEMORY_BYTES_MAX:
+                self.ended_by = EndedBy.MEMORY
+            if self.ended_by is not None:
+                self._process.kill()
                 return
+
+
+def _resident_bytes(pid: int) -> int:
+    """Memory of a process; 0 where the system does not tell: there V8's own bound is left."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

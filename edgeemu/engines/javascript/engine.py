@@ -1,6 +1,5 @@
 """The TypeScript engine: starts turns in the child process, and tells how each ended."""
 
-from asyncio import Future
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -11,12 +10,9 @@ from edgeemu.clock import stopwatch_ns
 from edgeemu.core.events import Failure, TurnKind
 from edgeemu.core.profile import Profile
 from edgeemu.engines.javascript import frames
-from edgeemu.engines.javascript.calls import (
-    HostCalls,
-    response_of,
-    seen_error,
-)
+from edgeemu.engines.javascript.calls import HostCalls, response_of
 from edgeemu.engines.javascript.child import Child, ChildDied
+from edgeemu.engines.javascript.deaths import death_reason, death_result
 from edgeemu.engines.javascript.debugger import free_address
 from edgeemu.engines.javascript.deno import find_deno
 from edgeemu.engines.javascript.failures import error_of, failure_of
@@ -24,15 +20,18 @@ from edgeemu.engines.javascript.folders import readable_folders
 from edgeemu.engines.javascript.frames import Described, FoundFunction, Frame
 from edgeemu.engines.javascript.load_errors import load_error
 from edgeemu.engines.javascript.loading import load_message
+from edgeemu.engines.javascript.methods import method_place
 from edgeemu.engines.javascript.project import ScriptProject
-from edgeemu.engines.javascript.realm import Realm, Scope, Ticket
+from edgeemu.engines.javascript.realm import Realm, Scope
+from edgeemu.engines.javascript.tickets import Tickets
 from edgeemu.engines.javascript.tsconfig import read_tsconfig
 from edgeemu.engines.javascript.work import work_as_json
 from edgeemu.engines.port import Answer, Host, Result, Waiting, Work
 from edgeemu.engines.python.loop import EmulatorLoop, World
+from edgeemu.errors import EdgeemuError
 from edgeemu.ids import InstanceId
 from edgeemu.limits import BLOCKING_STEP_MS
-from edgeemu.sdk.errors import ActorError, ActorHangError, error_named
+from edgeemu.sdk.errors import ActorError
 
 
 class JavaScriptEngine:
@@ -72,6 +71,7 @@ class JavaScriptEngine:
         self._realm: Realm | None = None
         self._objects: dict[InstanceId, Realm] = {}
         self._scopes: dict[int, Scope] = {}
+        self._tickets = Tickets(loop, world, self._scopes, self._settle)
         self._running: Scope | None = None
         self._step_realm: Realm | None = None
 
@@ -138,7 +138,9 @@ class JavaScriptEngine:
         child = Child(find_deno(), folders, self._watchdog_ms, config.options, debugger)
         child.start()
         realm = Realm(child, project)
-        realm.calls = HostCalls(project, self._profile, self._host_of, partial(self._ask, realm))
+        realm.calls = HostCalls(
+            project, self._profile, self._host_of, partial(self._tickets.ask, realm)
+        )
         told: list[Frame] = []
 
         def serve(frame: Frame) -> bytes:
@@ -173,15 +175,14 @@ class JavaScriptEngine:
 
     def start(self, host: Host, work: Work, done: Callable[[Result], None]) -> None:
         """Start a turn; `done` is called once, outside of every step."""
-        instance = host.instance
-        if work.kind in (TurnKind.INIT, None) or instance is None:
-            realm = self._realm
-        else:
-            realm = self._objects.get(instance)
-        if realm is None:
-            error = ActorError("no code is loaded")
+        try:
+            realm = self._realm_for(host.instance, work)
+        except EdgeemuError as refused:
+            error = ActorError(f"{refused.what}: {refused.why}")
             done(Result(failure=Failure(error.name, str(error)), error=error))
             return
+        if realm is None:
+            return  # Its process is gone: the turn ends with the memory of its instance.
         scope = Scope(host, work, realm, done)
         self._scopes[host.turn_id] = realm.scopes[host.turn_id] = scope
         if work.kind is not TurnKind.INIT:
@@ -190,6 +191,25 @@ class JavaScriptEngine:
         # At once: so alarms that are due together start in their order, whether their instances
         # are in memory or not.
         self._begin(scope, report_at_once=True)
+
+    def _realm_for(self, instance: InstanceId | None, work: Work) -> Realm | None:
+        """The process that runs a turn.
+
+        Raises:
+            EdgeemuError: where it cannot be loaded again, after the process died.
+        """
+        in_memory = instance is not None and work.kind is not TurnKind.INIT
+        realm = self._objects.get(instance) if in_memory and instance else self._realm
+        if realm is None:
+            realm = self._realm = self._open(self._project)
+        if realm.child.is_running():
+            return realm
+        if realm.child.alive:
+            self._lost(realm, None, realm.child.died())
+        if in_memory:
+            return None
+        realm = self._realm = self._open(realm.project)
+        return realm
 
     def _begin(self, scope: Scope, *, report_at_once: bool = False) -> None:
         if scope.stopped or scope.ended:
@@ -248,8 +268,14 @@ class JavaScriptEngine:
 
     def begins_at(self, instance: InstanceId, method: str) -> str | None:
         """The `file:line` where a method of an instance in memory begins."""
-        del instance, method
-        return None
+        return method_place(self._project, None, instance.type, method)
+
+    def _begins(self, scope: Scope) -> str | None:
+        instance, work = scope.host.instance, scope.work
+        if instance is None:
+            return method_place(scope.world.project, work.function, None, "fetch")
+        method = _METHODS.get(work.kind) if work.kind is not None else None
+        return method_place(scope.world.project, None, instance.type, method or work.method)
 
     def close(self) -> None:
         """Stop everything."""
@@ -305,9 +331,11 @@ class JavaScriptEngine:
                 if scope is not None:
                     self._forget(scope)
             case frames.Timer():
-                self._plan(realm, frame)
+                self._tickets.plan(realm, frame)
             case frames.ClearTimer():
-                self._clear(realm, frame.ticket)
+                self._tickets.clear(realm, frame.ticket)
+            case frames.Print():
+                self._printed(frame)
             case frames.Unhandled():
                 self._unhandled(frame)
         return b'["ok",null]'
@@ -354,77 +382,16 @@ class JavaScriptEngine:
 
     # --- what code waits for ---------------------------------------------------------------
 
-    def _ask(
-        self,
-        realm: Realm,
-        turn_id: int,
-        number: int,
-        outside: bool,
-        future: "Future[Any]",
-        written: Callable[[Any], Any],
+    def _settle(
+        self, scope: Scope | None, realm: Realm, number: int, failed: bool, value: Any
     ) -> None:
-        """Settle a ticket when a future is done."""
-        self._note_ticket(realm, turn_id, number, outside=outside)
-
-        def answered(done: "Future[Any]") -> None:
-            ticket = self._take(realm, number)
-            if ticket is None:
-                if not done.cancelled():
-                    done.exception()
-                return
-            error = done.exception()
-            if error is None:
-                self._step(ticket.scope, "settle", number, False, written(done.result()))
-            elif isinstance(error, Exception):
-                name, message = seen_error(error)
-                told = {"name": name, "message": message}
-                self._step(ticket.scope, "settle", number, True, told)
-
-        future.add_done_callback(answered, context=self._loop.plain_context)
-
-    def _plan(self, realm: Realm, frame: frames.Timer) -> None:
-        ticket = self._note_ticket(realm, frame.turn, frame.ticket)
-
-        def fire() -> None:
-            # Its number in the order of the loop is that of its time, as for Python code.
-            self._loop.call_soon(self._fire, realm, frame.ticket, context=self._loop.plain_context)
-
-        ticket.timer = self._world.timers.add(frame.at_ms, fire)
-
-    def _fire(self, realm: Realm, number: int) -> None:
-        ticket = self._take(realm, number)
-        if ticket is not None:
-            self._step(ticket.scope, "settle", number, False, None, realm=realm)
-
-    def _clear(self, realm: Realm, number: int) -> None:
-        ticket = self._take(realm, number)
-        if ticket is not None and ticket.timer is not None:
-            ticket.timer.cancel()
-
-    def _note_ticket(
-        self, realm: Realm, turn_id: int | None, number: int, *, outside: bool = False
-    ) -> Ticket:
-        scope = None if turn_id is None else self._scopes.get(turn_id)
-        ticket = realm.tickets[number] = Ticket(scope, outside)
-        if scope is not None:
-            scope.tickets[number] = ticket
-        return ticket
-
-    def _take(self, realm: Realm, number: int) -> Ticket | None:
-        ticket = realm.tickets.pop(number, None)
-        if ticket is not None and ticket.scope is not None:
-            ticket.scope.tickets.pop(number, None)
-        return ticket
+        self._step(scope, "settle", number, failed, value, realm=realm)
 
     def _forget(self, scope: Scope) -> None:
         """Nothing of a turn is left."""
         self._scopes.pop(scope.host.turn_id, None)
         scope.world.scopes.pop(scope.host.turn_id, None)
-        for number, ticket in scope.tickets.items():
-            scope.world.tickets.pop(number, None)
-            if ticket.timer is not None:
-                ticket.timer.cancel()
-        scope.tickets.clear()
+        self._tickets.forget(scope)
         self._retire(scope.world)
 
     def waiting(self, *, outside_only: bool = False) -> list[Waiting]:
@@ -438,10 +405,13 @@ class JavaScriptEngine:
                 continue
             numbers = outside or list(scope.tickets)
             where = self._where(scope.world, numbers[0]) if numbers else None
+            where = where or self._begins(scope)
             found.append(Waiting(turn_id, scope.host.instance, where, bool(outside)))
         return found
 
     def _where(self, realm: Realm, number: int) -> str | None:
+        if not realm.child.alive:
+            return None
         told: list[str | None] = []
 
         def serve(frame: Frame) -> bytes:
@@ -456,6 +426,11 @@ class JavaScriptEngine:
             self._lost(realm, None, died)
         return told[0] if told else None
 
+    def _printed(self, frame: frames.Print) -> None:
+        scope = self._scopes.get(frame.turn) if frame.turn is not None else None
+        instance = None if scope is None else scope.host.instance
+        self._world.printed(instance, frame.turn, frame.level, frame.text)
+
     def _unhandled(self, frame: frames.Unhandled) -> None:
         scope = self._scopes.get(frame.turn) if frame.turn is not None else self._running
         if scope is not None:
@@ -466,32 +441,42 @@ class JavaScriptEngine:
     # --- the end of a process --------------------------------------------------------------
 
     def _lost(self, realm: Realm, culprit: Scope | None, died: ChildDied) -> None:
-        """The process died: the memory of all its instances is gone, as where a host fails."""
+        """The process died: the memory of all its instances is gone, as where a host fails.
+
+        Only a turn that has itself to blame ends as one that failed: in a delivery, that counts
+        as an attempt.
+        """
         realm.child.close()
-        lost = [instance for instance, held in self._objects.items() if held is realm]
-        self._objects = {key: held for key, held in self._objects.items() if held is not realm}
+        lost = {instance: None for instance, held in self._objects.items() if held is realm}
+        for instance in lost:
+            del self._objects[instance]
         for scope in list(realm.scopes.values()):
-            if scope is not culprit:
-                self._forget(scope)
-        if realm is self._realm:
-            self._realm = self._open(realm.project)
-        if culprit is not None:
-            self._forget(culprit)
-            if not culprit.stopped and not culprit.ended:
-                culprit.ended = True
-                culprit.host.close()
-                culprit.result = _hung(died)
-                self._loop.call_soon(self._report, culprit, context=self._loop.plain_context)
-        reason = "the JavaScript engine was stopped" if died.hung else f"{died}"
-        self._loop.call_soon(self._on_lost, lost, reason, context=self._loop.plain_context)
+            self._forget(scope)
+            blamed = scope is culprit and died.ended_by is not None
+            if scope.stopped:
+                continue
+            result = death_result(died, self._begins(scope)) if blamed else death_result(died, None)
+            if scope.ended:
+                if blamed and result.failure is not None and result.error is not None:
+                    scope.host.task_failed(result.failure, result.error)
+                continue
+            scope.ended = True
+            scope.host.close()
+            if blamed or scope.host.instance is None:
+                scope.result = result
+                self._loop.call_soon(self._report, scope, context=self._loop.plain_context)
+            else:
+                lost[scope.host.instance] = None
+        reason = death_reason(died)
+        self._loop.call_soon(self._on_lost, list(lost), reason, context=self._loop.plain_context)
 
     def _now_ms(self) -> int:
         return self._world.clock.now_ms()
 
 
-def _hung(died: ChildDied) -> Result:
-    if died.hung:
-        error: ActorError = ActorHangError("the code ran on without waiting and was stopped")
-    else:
-        error = error_named("ActorCrashedError", f"the JavaScript engine ended: {died}")
-    return Result(failure=Failure(error.name, str(error)), hung=died.hung, error=error)
+_METHODS = {
+    TurnKind.ALARM: "alarm",
+    TurnKind.FETCH: "fetch",
+    TurnKind.INIT: "constructor",
+    TurnKind.SOCKET: "webSocket",
+}

@@ -258,6 +258,14 @@ class Send(Told, frozen=True, array_like=True, tag="send"):
     request: Plain
 
 
+class Reach(Told, frozen=True, array_like=True, tag="reach"):
+    """Send a request to the address that it names."""
+
+    turn: int
+    ticket: int
+    request: Plain
+
+
 class Timer(Told, frozen=True, array_like=True, tag="timer"):
     """Settle a ticket at an instant."""
 
@@ -403,6 +411,7 @@ Frame = (
     | Call
     | Fetch
     | Send
+    | Reach
     | Timer
     | ClearTimer
     | Random

@@ -7,10 +7,13 @@ from edgeemu.core.profile import Profile
 from edgeemu.engines.javascript.project import ScriptFunction, ScriptProject
 from edgeemu.engines.javascript.tsconfig import TsConfig
 from edgeemu.limits import (
+    ERROR_CHARS_MAX,
     KEY_BYTES_ADVISED_MAX,
     KEY_CHARS_MAX,
     NAME_CHARS_MAX,
     PEEKED_WRITES_MAX,
+    PRINTED_CHARS_MAX,
+    PRINTED_LINE_CHARS_MAX,
     VALUE_BYTES_ADVISED_MAX,
 )
 from edgeemu.rng import stream
@@ -37,6 +40,11 @@ def load_message(
         "nameCharacters": profile.name_characters,
         "strict": project.strict,
         "aliases": config.aliases,
+        "errorCharsMax": ERROR_CHARS_MAX,
+        "lineCharsMax": PRINTED_LINE_CHARS_MAX,
+        "printedCharsMax": PRINTED_CHARS_MAX,
+        "rootPath": project.root,
+        "actorVars": project.actor_vars,
         "loadedAtMs": now_ms,
         "seed": [bits >> shift & 0xFFFFFFFF for shift in (0, 32, 64, 96)],
     }

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -65,3 +66,17 @@ class ScriptProject(Struct, frozen=True):
     actor_vars: bool
     services: Mapping[At, Service]
     rates: Mapping[At, RateRule]
+
+    def service_at(self, url: str) -> Service:
+        """Where a `fetch` goes: to a configured service of the same origin, else to the address."""
+        origin = origin_of(url)
+        for service in self.services.values():
+            if service.url is not None and origin_of(service.url) == origin:
+                return Service(service.name, origin, service.answers)
+        return Service("", origin)
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()

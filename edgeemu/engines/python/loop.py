@@ -28,6 +28,7 @@ from edgeemu.engines.python.containment import contained
 from edgeemu.engines.python.scope import Scope, caller_place, current, is_project_file
 from edgeemu.engines.python.watchdog import HangInterrupt, Watchdog
 from edgeemu.errors import Code, EdgeemuError
+from edgeemu.ids import InstanceId
 from edgeemu.limits import BLOCKING_STEP_MS
 
 _INSIDE_MODULES = frozenset(
@@ -63,6 +64,11 @@ class World(Protocol):
 
     clock: EmulatorClock
     timers: Timers
+
+    def printed(
+        self, instance: InstanceId | None, turn_id: int | None, level: str, text: str
+    ) -> None:
+        """Code printed a line."""
 
     def blocked(self, host: Host, took_ms: int) -> None:
         """A step of a turn held the whole loop for `took_ms` real ms."""

@@ -6,6 +6,7 @@
 import { Buffer } from "node:buffer";
 import { isProxy } from "node:util/types";
 import { CodecError } from "./errors.js";
+import { arrayFrom, arrayMap, isArray, keys, startsWith } from "./primordials.js";
 
 const DEPTH_MAX = 512;
 const ARRAYS = new Map([
@@ -83,7 +84,7 @@ function writeObject(value, depth, trail) {
   const proto = Object.getPrototypeOf(value);
   if (proto === Object.prototype || proto === null) return writePlain(value, depth, trail);
   if (proto === Array.prototype) {
-    return Array.from(value, (item, index) => write(item, depth - 1, [trail, value, `[${index}]`]));
+    return arrayFrom(value, (item, index) => write(item, depth - 1, [trail, value, `[${index}]`]));
   }
   const writeOne = WRITERS.get(proto);
   if (writeOne !== undefined) return writeOne(value, depth, trail);
@@ -123,10 +124,10 @@ function unstorable(value, proto) {
 }
 
 function writePlain(value, depth, trail) {
-  const keys = Object.keys(value);
-  const likeTag = keys.length === 1 && keys[0].startsWith("$");
+  const names = keys(value);
+  const likeTag = names.length === 1 && startsWith(names[0], "$");
   const tagged = {};
-  for (const key of keys) {
+  for (const key of names) {
     const step = /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
     const item = write(value[key], depth - (likeTag ? 2 : 1), [trail, value, step]);
     if (key === "__proto__") {
@@ -150,15 +151,15 @@ function writeMap(value, depth, trail) {
 
 function read(tagged) {
   if (typeof tagged !== "object" || tagged === null) return tagged;
-  if (Array.isArray(tagged)) return tagged.map(read);
+  if (isArray(tagged)) return arrayMap(tagged, read);
   let plain = tagged;
-  const keys = Object.keys(tagged);
-  if (keys.length === 1 && keys[0].startsWith("$")) {
-    if (keys[0] !== "$object") return readTag(keys[0], tagged[keys[0]]);
+  const names = keys(tagged);
+  if (names.length === 1 && startsWith(names[0], "$")) {
+    if (names[0] !== "$object") return readTag(names[0], tagged[names[0]]);
     plain = tagged.$object;
   }
   const value = {};
-  for (const key of Object.keys(plain)) {
+  for (const key of keys(plain)) {
     const item = read(plain[key]);
     if (key === "__proto__") {
       const fixed = { value: item, enumerable: true, configurable: true, writable: true };
@@ -185,9 +186,9 @@ function readTag(tag, content) {
     case "$regexp":
       return new RegExp(content[0], content[1]);
     case "$map":
-      return new Map(content.map(([key, item]) => [read(key), read(item)]));
+      return new Map(arrayMap(content, ([key, item]) => [read(key), read(item)]));
     case "$set":
-      return new Set(content.map(read));
+      return new Set(arrayMap(content, read));
     default:
       throw new CodecError(`stored value is damaged: unknown tag ${tag}`);
   }

@@ -1,6 +1,8 @@
 // The errors that actor code and callers of stubs see. Source: spec/telnyx-actors.md section 16.1.
 
 import { causesOf } from "./causes.js";
+import { slice, wellFormed } from "./primordials.js";
+import { rules } from "./rules.js";
 
 function named(name) {
   const kind = {
@@ -58,28 +60,36 @@ export function isOwn(error) {
   return !(typeof error === "object" && error !== null && ours.has(error));
 }
 
-/** An error, or whatever else was thrown, as plain data. */
+/** An error, or whatever else was thrown, as plain data; it may lie, or throw when looked at. */
 export function describe(thrown) {
-  if (typeof thrown !== "object" || thrown === null) {
-    return { name: "Error", message: wellFormed(text(thrown)), stack: "", own: true };
-  }
+  const plain = (typeof thrown !== "object" && typeof thrown !== "function") || thrown === null;
+  if (plain) return { name: "Error", message: text(thrown), stack: "", own: true };
   return {
-    name: wellFormed(text(thrown.name || "Error")),
-    message: wellFormed(text(thrown.message ?? thrown)),
-    stack: wellFormed(text(thrown.stack ?? "")),
+    name: text(look(thrown, "name") || "Error", NAME_CHARS_MAX),
+    message: text(look(thrown, "message") ?? thrown),
+    stack: text(look(thrown, "stack") ?? ""),
     own: isOwn(thrown),
     more: causesOf(thrown),
   };
 }
 
-function wellFormed(value) {
-  return value.toWellFormed();
+const NAME_CHARS_MAX = 200;
+
+function look(holder, name) {
+  try {
+    return holder[name];
+  } catch {
+    return undefined;
+  }
 }
 
-function text(value) {
+function text(value, charsMax = rules.errorCharsMax) {
+  let found;
   try {
-    return String(value);
+    found = String(value);
   } catch {
-    return Object.prototype.toString.call(value);
+    found = `${typeof value === "function" ? "a function" : "an object"} that has no text`;
   }
+  const cut = found.length > charsMax ? `${slice(found, 0, charsMax)}...` : found;
+  return wellFormed(cut);
 }

@@ -8,11 +8,12 @@ import { load, whyNot } from "./modules.js";
 import { placeIn } from "./places.js";
 import { follow } from "./rules.js";
 import { drop, start } from "./run.js";
-import { askedAt, close, currentTurn, outside, settle, stop, turns } from "./turns.js";
+import { askedAt, close, currentTurn, inCode, outside } from "./turns.js";
+import { settle, stop, turns, unhandled } from "./turns.js";
 import { next, post, rest, restAndListen } from "./wire.js";
 import { install, setNow } from "./world.js";
 
-const { exit } = Deno;
+const { exit, stderr } = Deno;
 const setRealTimeout = setTimeout;
 const QUIET_TICKS = 500;
 const QUIET_TICKS_MIN = 2;
@@ -57,15 +58,22 @@ const MESSAGES = {
 };
 
 function take(first) {
-  for (let message = first; message !== null; message = next()) {
-    const [nowMs, kind, ...args] = message;
-    setNow(nowMs);
-    if (outside(() => MESSAGES[kind](...args))) return;
+  try {
+    for (let message = first; message !== null; message = next()) {
+      const [nowMs, kind, ...args] = message;
+      setNow(nowMs);
+      if (outside(() => MESSAGES[kind](...args))) return;
+    }
+  } catch (error) {
+    // What code of the project did to the language broke the host: another process is in order.
+    stderr.writeSync(new TextEncoder().encode(describe(error).stack));
+    exit(1);
   }
   exit(0);
 }
 
 addEventListener("beforeunload", (event) => {
+  if (inCode() && placeIn(new Error().stack) !== null) return; // Code made the event.
   event.preventDefault();
   take(rest());
 });
@@ -88,7 +96,9 @@ async function listen() {
 
 if (INSPECTED) listen();
 
-addEventListener("unhandledrejection", (event) => {
-  event.preventDefault();
-  post(["unhandled", currentTurn()?.id ?? null, describe(event.reason)]);
-});
+for (const [type, what] of [["unhandledrejection", "reason"], ["error", "error"]]) {
+  addEventListener(type, (event) => {
+    event.preventDefault();
+    unhandled(currentTurn(), event[what]);
+  });
+}

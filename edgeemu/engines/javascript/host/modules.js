@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import { makeEnv } from "./bindings.js";
 import { StatefulActor } from "./context.js";
 import { describe } from "./errors.js";
+import { SafeMap } from "./primordials.js";
+import { loadingFor } from "./process.js";
 import { find, Unresolved, unresolvedIn, withEngine } from "./resolve.js";
 
 const { readTextFileSync } = Deno;
@@ -18,7 +20,11 @@ const RUNTIME = new URL("./runtime.js", import.meta.url).href;
 const JSON_NAME = /^[A-Za-z_$][\w$]*$/;
 
 /** What was loaded: the front and the environment of each function, and the class of each type. */
-export const project = { fronts: new Map(), classes: new Map(), envs: new Map() };
+export const project = {
+  fronts: new SafeMap(),
+  classes: new SafeMap(),
+  envs: new SafeMap(),
+};
 
 /** Which module imports which, by URL, in the order in which they were found. */
 const imports = [];
@@ -38,6 +44,7 @@ registerHooks({
     const holding = required ? conditions : conditions.concat("module");
     const url = withEngine(() => find(specifier, parentURL, holding));
     if (url === null) return withEngine(() => nodeModule(specifier, context, next));
+    if (url.startsWith(HOST)) throw new Unresolved("denied", specifier, fileURLToPath(parentURL));
     imports.push([parentURL, url]);
     const asData = required || context.importAttributes?.type === "json";
     return { url: asData ? url : named(url, specifier, parentURL), shortCircuit: true };
@@ -105,6 +112,7 @@ export function whyNot(error) {
 export async function load(functions) {
   const found = [];
   for (const fn of functions) {
+    loadingFor(fn);
     const actorEnv = makeEnv(fn.name, "actor", fn.actor_env);
     const frontEnv = makeEnv(fn.name, "front", fn.front_env);
     project.envs.set(fn.name, frontEnv);

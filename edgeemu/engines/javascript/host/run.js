@@ -6,6 +6,7 @@ import { CodecError, describe, errorNamed, refuse } from "./errors.js";
 import { plainResponse, richRequest } from "./http.js";
 import { project } from "./modules.js";
 import { nearest } from "./names.js";
+import { SafeMap } from "./primordials.js";
 import { rules } from "./rules.js";
 import { forgetSockets, runSocket } from "./sockets.js";
 import {
@@ -22,7 +23,7 @@ import {
 import { post } from "./wire.js";
 
 /** The objects in memory, by type and name. */
-const objects = new Map();
+const objects = new SafeMap();
 
 const keyOf = ({ type, name }) => `${type}/${name}`;
 
@@ -30,7 +31,8 @@ const keyOf = ({ type, name }) => `${type}/${name}`;
 export function start(id, work) {
   const [type, name] = work.instance ?? [];
   const instance = work.instance === null ? null : { type, name };
-  const turn = new Turn(id, instance, work.function);
+  const owner = instance === null ? undefined : project.classes.get(type)?.fn;
+  const turn = new Turn(id, instance, work.function || owner);
   turns.set(id, turn);
   within(turn, null, run, turn, work);
 }
@@ -51,7 +53,11 @@ async function run(turn, work) {
   }
   turn.closed = true;
   if (turn.stopped) return;
-  post(told);
+  try {
+    post(told);
+  } catch (error) {
+    post(["done", turn.id, false, describe(error)]); // What it gave is too large for JSON.
+  }
   sweep(turn);
 }
 

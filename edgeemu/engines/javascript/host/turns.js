@@ -6,16 +6,17 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ActorOutputGateError, describe, errorNamed, refuse } from "./errors.js";
 import { place, placeIn, standing } from "./places.js";
+import { ignore, promiseThen, SafeMap } from "./primordials.js";
 import { rules } from "./rules.js";
 import { post } from "./wire.js";
 
 const context = new AsyncLocalStorage();
 
 /** Every turn that has not been forgotten, by number. */
-export const turns = new Map();
+export const turns = new SafeMap();
 
 /** What code waits for, by ticket: settled by a message of the emulator. */
-const tickets = new Map();
+const tickets = new SafeMap();
 let lastTicket = 0;
 
 export class Turn {
@@ -90,7 +91,7 @@ export function ticket(turn, read = (value) => value) {
   const store = context.getStore();
   tickets.set(number, { turn, store, resolve, reject, read, asked: standing(ticket) });
   turn.waits += 1;
-  promise.catch(() => {}); // A call that nobody awaits is told of by the emulator.
+  ignore(promise); // A call that nobody awaits is told of by the emulator.
   return [number, promise];
 }
 
@@ -118,7 +119,7 @@ export function settle(number, failed, value) {
   if (found === undefined) return;
   if (!found.keep) forget(number);
   if (found.turn?.stopped) return;
-  if (found.fn !== undefined) context.run(found.store, found.fn, value);
+  if (found.fn !== undefined) context.run(found.store, callBack, found, value);
   else if (failed) found.reject(errorNamed(value.name, value.message));
   else {
     try {
@@ -127,6 +128,24 @@ export function settle(number, failed, value) {
       found.reject(error);
     }
   }
+}
+
+function callBack({ turn, fn }, value) {
+  try {
+    fn(value);
+  } catch (error) {
+    unhandled(turn, error);
+  }
+}
+
+/** Tell of an error that nobody catches. */
+export function unhandled(turn, error) {
+  post(["unhandled", turn?.id ?? null, describe(error)]);
+}
+
+/** Whether code of a turn runs, or of a module that is loaded. */
+export function inCode() {
+  return context.getStore() !== undefined;
 }
 
 /** The stack of the code that waits for a ticket. */
@@ -206,7 +225,7 @@ export async function warnOfLeft(turn) {
 /** The promise of a write that was refused: left alone, it fails the turn at its end. */
 export function failedWrite(turn, error, what, code = "W_WRITE_NOT_AWAITED") {
   const promise = Promise.reject(error);
-  promise.catch(() => {});
+  ignore(promise);
   if (turn === null) return promise;
   const failed = { error, what: "write", seen: false };
   turn.failed.push(failed);
@@ -234,7 +253,7 @@ function watch(promise, seen) {
     then: {
       value(...args) {
         seen();
-        return Promise.prototype.then.apply(this, args);
+        return promiseThen(this, ...args);
       },
     },
   });
