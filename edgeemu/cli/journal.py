@@ -144,7 +144,7 @@ def _fault_planned(entry: Fields) -> list[Line]:
 
 
 def _evicted(entry: Fields) -> list[Line]:
-    cause = str(entry["cause"])
+    cause = str(entry.get("cause") or "")
     why = f"; {cause.removeprefix('engine: ')}" if cause.startswith("engine: ") else ""
     return _note(entry, (f"left the memory ({entry.get('reason') or 'evict'}{why})", "dim"))
 
