@@ -2,6 +2,11 @@
 
 import json
 
+import pytest
+
+# A key of the tests' own, whatever `.env` has.
+pytestmark = pytest.mark.edgeemu(config={"secrets.MODERATOR_KEY": "let-me-in"})
+
 
 def post(edgeemu, user, text, **headers):
     return edgeemu.fetch("POST", f"/lobby?user={user}", body=text, headers=headers)
