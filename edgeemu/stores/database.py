@@ -225,8 +225,10 @@ class Database:
             self._made_temporary = True
         why = None
         if action in _TRANSACTIONS:
+            # A SAVEPOINT is called BEGIN, too.
+            begun = action == apsw.SQLITE_SAVEPOINT and first == "BEGIN"
             self._refused = SqlTransactionControlError(
-                f"{first} is not allowed: each turn is one transaction"
+                f"{'SAVEPOINT' if begun else first} is not allowed: each turn is one transaction"
             )
             return apsw.SQLITE_DENY
         if action in _OTHER_FILES:

@@ -32,6 +32,7 @@ _TOKEN = re.compile(
 )
 
 _CONTROL = frozenset({"BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"})
+_BEFORE_STATEMENTS: tuple[list[str], ...] = ([], ["EXPLAIN"], ["EXPLAIN", "QUERY", "PLAN"])
 _ROLLS_BACK = frozenset({"OR", "CONFLICT", "RAISE"})
 """Words before a ROLLBACK that would end the transaction of the whole turn."""
 
@@ -124,7 +125,7 @@ class _Reader:
                 _checked_name(text)
         elif kind == "string" and self.words[-1:] in _BEFORE_TABLES:
             text = _checked_name(text)  # SQLite takes a string for a name where one must stand.
-        first = not self.words
+        first = self.words in _BEFORE_STATEMENTS
         after = self.words[-2:] if self.words and self.words[-1] == "(" else self.words[-1:]
         if (first and upper in _CONTROL) or (
             upper == "ROLLBACK" and not _ROLLS_BACK.isdisjoint(after)

@@ -14,7 +14,7 @@ from edgeemu.rng import stream
 from edgeemu.sdk.errors import SqlError, SqlParameterTooLargeError, SqlTransactionControlError
 from edgeemu.stores import database as database_module
 from edgeemu.stores.database import Database
-from edgeemu.stores.sql_text import read_script
+from edgeemu.stores.sql_text import Script, Statement, read_script
 from edgeemu.stores.virtual_time import VirtualTime
 
 START_MS = 1_893_456_000_000
@@ -255,9 +255,25 @@ def test_transactions_are_the_turns_business(database: Database, query: str) -> 
     assert database.exec("SELECT name FROM sqlite_master WHERE type = 'table'").rows == [("t",)]
 
 
-def test_authorizer_stops_what_the_tokeniser_lets_through(database: Database) -> None:
-    with pytest.raises(SqlTransactionControlError):
-        database.exec("EXPLAIN COMMIT")
+@pytest.mark.parametrize("explain", ["EXPLAIN", "explain query plan"])
+@pytest.mark.parametrize("word", ["BEGIN", "COMMIT", "END", "ROLLBACK TO", "SAVEPOINT", "RELEASE"])
+def test_transactions_that_are_explained_are_named_as_written(
+    database: Database, explain: str, word: str
+) -> None:
+    named = word.removesuffix(" TO")
+    with pytest.raises(SqlTransactionControlError, match=f"^{named} is not allowed"):
+        database.exec(f"{explain} {word} x")
+
+
+@pytest.mark.parametrize("query", ["SAVEPOINT x", "RELEASE x", "COMMIT", "ROLLBACK", "BEGIN"])
+def test_authorizer_stops_what_the_tokeniser_lets_through(
+    database: Database, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    missed = Script((), Statement(query, gives_rows=True, is_pragma=False, cacheable=False))
+    monkeypatch.setattr("edgeemu.stores.database.read_script", lambda _: missed)
+    word = query.split(maxsplit=1)[0]
+    with pytest.raises(SqlTransactionControlError, match=f"^{word} is not allowed"):
+        database.exec(query)
     assert database.connection.in_transaction
 
 
