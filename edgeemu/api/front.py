@@ -96,13 +96,17 @@ async def answer_front(
 
 
 def function_of_host(url: str) -> str | None:
-    """The function that a URL names by its host, `NAME.localhost`; None for any other host."""
+    """The function that a URL names by its host, `NAME.localhost`; None for any other host.
+
+    A dot at the end of a host changes nothing (RFC 1034, section 3.1). What stands before
+    `.localhost` is the name as a whole: with a dot in it, it is the name of no function.
+    """
     try:
-        host = urlsplit(url).hostname or ""
+        host = (urlsplit(url).hostname or "").removesuffix(".")
     except ValueError:
         return None
-    name, dot, rest = host.partition(".")
-    return name if dot and rest == "localhost" else None
+    name, _, last = host.rpartition(".")
+    return name if name and last == "localhost" else None
 
 
 def front_request(
