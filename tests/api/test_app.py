@@ -19,8 +19,8 @@ from edgeemu.errors import error_from_json
 from edgeemu.stores.port import Batch
 from tests.support.emulators import run_with
 from tests.support.projects import write_api_project
+from tests.support.raw_requests import TOKEN, RawRequest
 
-TOKEN = "a-token"
 AUTH = {"authorization": f"Bearer {TOKEN}"}
 Body = Callable[[App, httpx.AsyncClient], Awaitable[Any]]
 
@@ -301,48 +301,6 @@ def test_foreign_hosts_and_origins_are_refused(
 
 
 # --- streams and stopping ----------------------------------------------------------------------
-
-
-class RawRequest:
-    """One request on the ASGI level, which can be left open."""
-
-    def __init__(
-        self,
-        app: App,
-        method: str,
-        path: str,
-        query: str = "",
-        *,
-        body: bytes = b"",
-        whole: bool = True,
-    ) -> None:
-        self.messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._incoming.put_nowait({"type": "http.request", "body": body, "more_body": not whole})
-        headers = [(b"host", b"localhost"), (b"authorization", AUTH["authorization"].encode())]
-        scope = {
-            "type": "http",
-            "method": method,
-            "scheme": "http",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "headers": headers,
-        }
-        self.task = asyncio.ensure_future(app(scope, self._incoming.get, self._send))
-
-    async def _send(self, message: Any) -> None:
-        await self.messages.put(message)
-
-    def leave(self) -> None:
-        self._incoming.put_nowait({"type": "http.disconnect"})
-
-    async def wait_message(self) -> dict[str, Any]:
-        return await asyncio.wait_for(self.messages.get(), 5)
-
-    async def wait_entries(self) -> list[dict[str, Any]]:
-        body = (await self.wait_message())["body"]
-        return [json.loads(line) for line in body.splitlines()]
 
 
 def test_followers_get_what_is_there_and_what_comes(config: Config) -> None:

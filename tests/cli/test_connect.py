@@ -191,6 +191,27 @@ def test_follower_ends_with_ctrl_c_and_its_socket_too(world: str, run: Run, proj
     assert "closed by the client: 1000" in run("log", "--actor", "room").out
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_follower_says_that_the_server_has_stopped(how: str, project: Path) -> None:
+    main = project / "src/main.py"
+    main.write_text(main.read_text() + ROOM)
+    server = Server(project)
+    try:
+        with follower(project) as listening:
+            assert listening.stdout is not None and listening.stderr is not None
+            listening.stdout.readline()
+            listening.stdout.readline()
+            getattr(server, how)()
+            assert listening.stdout.read() == ""
+            told = listening.stderr.read()
+            assert "the server has stopped" in told
+        assert listening.returncode == 0
+    finally:
+        if server.runs:
+            server.stop()
+
+
 @pytest.mark.parametrize("world", ["local"], indirect=True)
 def test_follower_needs_a_server(world: str, run: Run) -> None:
     ended = run("connect", "/room", "--follow")

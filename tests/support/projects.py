@@ -29,6 +29,9 @@ class A(StatefulActor):
     async def web_socket(self, ws, request):
         ws.on("message", ws.send)
 
+    async def shout_to_all(self, text):
+        return self.ctx.broadcast(text)
+
     async def shout(self):
         print("an actor's own words")
 
