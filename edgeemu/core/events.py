@@ -90,6 +90,7 @@ class Failure(Struct, frozen=True):
         where: the `file:line` of the user's code in which it arose.
         trace: the user's own frames, as text.
         own: whether the user's code raised it; a caller then sees `ActorMethodError` (section 7).
+        raised_in: where it arose, if that was in another actor: `deposit of Account/q at a.py:9`.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Failure(Struct, frozen=True):
     where: str | None = None
     trace: str | None = None
     own: bool = False
+    raised_in: str | None = None
 
     @property
     def seen_name(self) -> str:

@@ -22,6 +22,7 @@ from edgeemu.core.ratelimits import RateRule
 from edgeemu.core.rows import Alarm, AlarmWrite, InstanceRow
 from edgeemu.core.sizes import oversize_text
 from edgeemu.core.sql import SqlRows
+from edgeemu.core.traces import raised_of
 from edgeemu.core.transactions import Transactions
 from edgeemu.core.upgrades import asks_for_upgrade
 from edgeemu.emulator.sockets import answer_upgrade
@@ -345,7 +346,8 @@ class TurnHost:
             if ending.outcome is Outcome.SUCCEEDED:
                 future.set_result(answer)
             else:
-                future.set_exception(caller_error(ending.failure))
+                what = f"{work.method or kind.value} of {instance}"
+                future.set_exception(caller_error(ending.failure, what))
                 future.exception()  # A call that nobody awaits is no leak to report.
 
         cause = f"turn {self._turn_id}"
@@ -432,8 +434,13 @@ class TurnHost:
         return self._instance
 
 
-def caller_error(failure: Failure | None) -> ActorError:
-    """The error that a caller sees for a turn that failed (spec/telnyx-actors.md section 7)."""
+def caller_error(failure: Failure | None, what: str) -> ActorError:
+    """The error that a caller sees for a turn that failed (spec/telnyx-actors.md section 7).
+
+    Args:
+        failure: how it ended.
+        what: the turn, such as `deposit of Account/q`.
+    """
     if failure is None:
         return ActorError("the turn failed")
-    return error_named(failure.seen_name, failure.message)
+    return error_named(failure.seen_name, failure.message, raised_of(failure, what))

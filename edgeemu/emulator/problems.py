@@ -51,15 +51,16 @@ def actor_failed(
     """
     code = _CODES.get(failure.seen_name, Code.ACTOR_FAILED)
     where = f" at {failure.where}" if failure.where else ""
+    arose = f" in {failure.raised_in}" if failure.raised_in else where
     fixes = {
         Code.METHOD_PRIVATE: "call a method whose name does not start with _",
         Code.METHOD_UNKNOWN: "call a method that the class has",
-        Code.ACTOR_FAILED: _fix_of(failure, where, kept=kept),
+        Code.ACTOR_FAILED: _fix_of(failure, arose, kept=kept),
     }
     return EdgeemuError(
         code,
         what=f"{what} of {instance} failed: {failure.seen_name}: {failure.message}",
-        why=f"{failure.name} was raised{where}" if failure.own else _RULES.get(failure.name, _RULE),
+        why=f"{failure.name} was raised{arose}" if failure.own else _RULES.get(failure.name, _RULE),
         fix=fixes[code],
         name=failure.seen_name,
         message=failure.message,
@@ -72,7 +73,7 @@ def _fix_of(failure: Failure, where: str, *, kept: bool) -> str:
         return "nothing, if you asked for the crash; call again, and see that the state holds"
     if not failure.own and failure.name == "ActorMethodError":
         return "give the arguments that the method takes, or mend its parameters"
-    place = f"see{where.removeprefix(' at')}" if where else "see the actor's code"
+    place = f"see{where.rpartition(' at')[2]}" if " at " in where else "see the actor's code"
     left = "all but the transaction" if kept else "nothing that the turn wrote"
     return f"{place} unless the actor is meant to refuse; {left} was kept"
 
@@ -90,10 +91,11 @@ def odd_name(instance: InstanceId, text: str) -> EdgeemuError:
 def front_failed(failure: Failure, *, status: int) -> EdgeemuError:
     """The function in front ended with an error, and its caller got a response that hides it."""
     where = f" at {failure.where}" if failure.where else ""
+    arose = f" in {failure.raised_in}" if failure.raised_in else where
     return EdgeemuError(
         Code.ACTOR_FAILED,
         what=f"the function in front failed: {failure.name}: {failure.message}",
-        why=f"{failure.name} was raised{where}"
+        why=f"{failure.name} was raised{arose}"
         if failure.own
         else "the function in front has a budget of emulated time, as on the platform",
         fix=f"mend the function in front{where}; whoever asked got status {status}",

@@ -7,6 +7,20 @@ Source of the names: Telnyx Stateful Actors documentation, Errors; those of edge
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """Where an error arose that came out of a call of another actor.
+
+    Attributes:
+        place: such as `deposit of Account/q at src/main.py:95`.
+        way: the frames of the project on the way there, as text; a head tells whose they are.
+    """
+
+    place: str
+    way: str
 
 
 class ActorError(Exception):
@@ -20,6 +34,7 @@ class ActorError(Exception):
     def __init__(self, message: str = "", *, name: str | None = None) -> None:
         super().__init__(message)
         self._name = name
+        self._raised: Raised | None = None
 
     @property
     def name(self) -> str:
@@ -126,16 +141,24 @@ CLASSES_BY_NAME: dict[str, type[ActorError]] = {
 """Every class, by the name that a caller compares."""
 
 
-def error_named(name: str, message: str) -> ActorError:
+def raised_elsewhere(error: BaseException) -> Raised | None:
+    """Where an error arose, if it came out of a call of another actor."""
+    return error._raised if isinstance(error, ActorError) else None
+
+
+def error_named(name: str, message: str, raised: Raised | None = None) -> ActorError:
     """The error that a name and a message describe, such as those that came from another process.
 
     Args:
         name: the platform's name of the error.
         message: its message, kept as it is.
+        raised: where it arose; code that catches it does not see that.
 
     Returns:
         An instance of the class of that name; an `ActorError` that carries the name if there is
         no such class.
     """
     kind = CLASSES_BY_NAME.get(name)
-    return kind(message) if kind else ActorError(message, name=name)
+    error = kind(message) if kind else ActorError(message, name=name)
+    error._raised = raised
+    return error

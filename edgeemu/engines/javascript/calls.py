@@ -23,7 +23,7 @@ from edgeemu.engines.javascript.project import ScriptProject
 from edgeemu.engines.port import Host, PlainRequest, PlainResponse, Upgrade
 from edgeemu.ids import InstanceId
 from edgeemu.limits import KV_LIST_MAX
-from edgeemu.sdk.errors import ActorError
+from edgeemu.sdk.errors import ActorError, raised_elsewhere
 from edgeemu.units import format_instant
 
 _SECONDS_LIKE_MAX = 100_000_000_000
@@ -251,6 +251,12 @@ def seen_error(error: Exception) -> tuple[str, str]:
     if isinstance(error, KvRefusedError | ConnectionError | TimeoutError):
         return "Error", str(error)
     return type(error).__name__, str(error)
+
+
+def told_error(error: Exception) -> dict[str, Any]:
+    """An error with which a call ends, and where in another actor it arose."""
+    name, message = seen_error(error)
+    return {"name": name, "message": message, "raised": raised_elsewhere(error)}
 
 
 def request_of(plain: Plain) -> PlainRequest:

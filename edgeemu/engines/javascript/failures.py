@@ -7,6 +7,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from edgeemu.core.events import Failure
+from edgeemu.core.traces import joined
 from edgeemu.engines.javascript.child import HOST
 from edgeemu.engines.javascript.frames import Described
 from edgeemu.sdk.errors import error_named
@@ -21,14 +22,18 @@ _HOST_URL = HOST.as_uri()
 def failure_of(error: Described, root: str) -> Failure:
     """An error that ended code of a turn, told for a project in the folder `root`."""
     frames = user_frames(error.stack, root)
-    parts = [_trace(frames, root)]
-    for how, name, message, stack in error.more:
+    parts = [joined(_trace(frames, root), error.raised)]
+    for how, name, message, stack, raised in error.more:
         inner = user_frames(stack, root)
         frames = frames or inner
-        parts += [f"  {how} {f'{name}: ' if name else ''}{message}", _trace(inner, root)]
+        parts += [
+            f"  {how} {f'{name}: ' if name else ''}{message}",
+            joined(_trace(inner, root), raised),
+        ]
     where = f"{frames[0][0]}:{frames[0][1]}" if frames else None
     trace = "\n".join(part for part in parts if part)
-    return Failure(error.name, error.message, where, trace, error.own)
+    raised_in = error.raised.place if error.raised else None
+    return Failure(error.name, error.message, where, trace, error.own, raised_in)
 
 
 class StackPlace(NamedTuple):

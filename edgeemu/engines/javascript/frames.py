@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
+from edgeemu.sdk.errors import Raised
+
 Plain = tuple[str, str, list[tuple[str, str]], str]
 """A request: method, URL, headers, body in base64."""
 
@@ -30,14 +32,16 @@ class Described(Struct, frozen=True):
     Attributes:
         name, message, stack: its own.
         own: whether the user's code threw it.
-        more: what caused it, or what it stands for: how, name, message and stack.
+        more: what caused it, or what it stands for: how, name, message, stack and `raised`.
+        raised: where it arose, if it came out of a call of another actor.
     """
 
     name: str
     message: str
     stack: str
     own: bool
-    more: Sequence[tuple[str, str, str, str]] = ()
+    more: Sequence[tuple[str, str, str, str, Raised | None]] = ()
+    raised: Raised | None = None
 
 
 class FoundFunction(Struct, frozen=True):

@@ -4,7 +4,7 @@ from asyncio import Future
 from collections.abc import Callable
 from typing import Any
 
-from edgeemu.engines.javascript.calls import seen_error
+from edgeemu.engines.javascript.calls import told_error
 from edgeemu.engines.javascript.frames import Timer
 from edgeemu.engines.javascript.realm import Realm, Scope, Ticket
 from edgeemu.engines.python.loop import EmulatorLoop, World
@@ -54,9 +54,7 @@ class Tickets:
             if error is None:
                 self._settle(ticket.scope, realm, number, False, written(done.result()))
             elif isinstance(error, Exception):
-                name, message = seen_error(error)
-                told = {"name": name, "message": message}
-                self._settle(ticket.scope, realm, number, True, told)
+                self._settle(ticket.scope, realm, number, True, told_error(error))
 
         future.add_done_callback(answered, context=self._loop.plain_context)
 

@@ -3,10 +3,11 @@
 import traceback
 
 from edgeemu.core.events import Failure
+from edgeemu.core.traces import joined
 from edgeemu.engines.python.containment import error_text
 from edgeemu.engines.python.scope import Scope, is_project_file, relative_file
 from edgeemu.engines.python.watchdog import HangInterrupt
-from edgeemu.sdk.errors import ActorError, ActorHangError
+from edgeemu.sdk.errors import ActorError, ActorHangError, raised_elsewhere
 
 _TRACE_FRAMES_MAX = 12
 """Frames of the user's code that an error shows; of more, the outermost and the innermost."""
@@ -20,7 +21,26 @@ def failure_of(scope: Scope, error: BaseException, root: str) -> Failure:
     name = error.name if isinstance(error, ActorError) else type(error).__name__
     own = error is not scope.refused
     where = place_in(error, root) or (None if own else scope.refused_at)
-    return Failure(name, error_text(error), where, trace_of(error, root), own)
+    raised = raised_elsewhere(error)
+    trace = joined(trace_of(error, root), raised)
+    cause = None if raised else _caught(error)
+    if cause is not None and (way := raised_elsewhere(cause)):
+        told = f"  caused by {cause.name}: {cause}"
+        trace = joined(f"{trace}\n{told}" if trace else told, way)
+    raised_in = raised.place if raised else None
+    return Failure(name, error_text(error), where, trace, own, raised_in)
+
+
+def _caught(error: BaseException) -> ActorError | None:
+    """The error of another actor that an error was raised from, or while it was handled."""
+    seen = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+        if isinstance(found, ActorError):
+            return found
+    return None
 
 
 def hang_error(error: HangInterrupt, root: str) -> ActorHangError:

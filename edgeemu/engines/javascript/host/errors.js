@@ -1,6 +1,6 @@
 // The errors that actor code and callers of stubs see. Source: spec/telnyx-actors.md section 16.1.
 
-import { causesOf } from "./causes.js";
+import { causesOf, raisedOf } from "./causes.js";
 import { slice, wellFormed } from "./primordials.js";
 import { rules } from "./rules.js";
 
@@ -70,6 +70,7 @@ export function describe(thrown) {
     stack: text(look(thrown, "stack") ?? ""),
     own: isOwn(thrown),
     more: causesOf(thrown),
+    raised: raisedOf(thrown),
   };
 }
 

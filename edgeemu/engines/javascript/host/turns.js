@@ -4,12 +4,14 @@
 // context of asynchronous code tells which turn asks, however long after.
 
 import { AsyncLocalStorage } from "node:async_hooks";
+import { noteRaised } from "./causes.js";
 import { ActorOutputGateError, describe, errorNamed, refuse } from "./errors.js";
 import { place, placeIn, standing } from "./places.js";
-import { ignore, promiseThen, SafeMap } from "./primordials.js";
+import { ignore, indexOf, promiseThen, SafeMap, slice } from "./primordials.js";
 import { rules } from "./rules.js";
 import { post } from "./wire.js";
 
+const { defineProperty } = Object;
 const context = new AsyncLocalStorage();
 
 /** Every turn that has not been forgotten, by number. */
@@ -120,7 +122,7 @@ export function settle(number, failed, value) {
   if (!found.keep) forget(number);
   if (found.turn?.stopped) return;
   if (found.fn !== undefined) context.run(found.store, callBack, found, value);
-  else if (failed) found.reject(errorNamed(value.name, value.message));
+  else if (failed) found.reject(arrived(value, found.asked));
   else {
     try {
       found.resolve(found.read(value));
@@ -146,6 +148,16 @@ export function unhandled(turn, error) {
 /** Whether code of a turn runs, or of a module that is loaded. */
 export function inCode() {
   return context.getStore() !== undefined;
+}
+
+/** An error that came from elsewhere, with the stack of the code that asked. */
+function arrived({ name, message, raised }, asked) {
+  const error = noteRaised(errorNamed(name, message), raised);
+  const stack = `${asked.stack}`;
+  const first = indexOf(stack, "\n    at ");
+  const value = `${error.name}: ${message}${first < 0 ? "" : slice(stack, first)}`;
+  defineProperty(error, "stack", { value, configurable: true, writable: true });
+  return error;
 }
 
 /** The stack of the code that waits for a ticket. */
