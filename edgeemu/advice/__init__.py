@@ -30,6 +30,7 @@ WARNINGS: dict[str, str] = {
     "W_ALARM_SECONDS": "An alarm is set in seconds or to a delay; it wants epoch milliseconds.",
     "W_ALARM_NAIVE": "An alarm is set from a date without a time zone.",
     "W_ALARM_IN_INIT": "The constructor sets the alarm, and so moves it whenever it runs again.",
+    "W_ALARM_SIGNATURE": "The alarm handler does not take the one argument that it is given.",
     "W_REARM_THEN_RAISE": "The alarm handler re-arms and then raises, which undoes the re-arm.",
     "W_MEMORY_LOST": "A field was read that no `__init__` sets: it went with an earlier life.",
 }

@@ -134,8 +134,19 @@ def alarm_handlers(module: Module) -> Iterator[Finding]:
                         fix = "set it only if await self.ctx.storage.get_alarm() is None"
                         yield node, "W_ALARM_IN_INIT", message, fix
             elif method.name == "alarm":
+                if not method.decorator_list and not _takes_info(method.args):
+                    message = f"`alarm({ast.unparse(method.args)})` cannot be called with its info"
+                    fix = "async def alarm(self, info): ..."
+                    yield method, "W_ALARM_SIGNATURE", message, fix
                 for node in ast.walk(method):
                     yield from _rearm_then_raise(node)
+
+
+def _takes_info(takes: ast.arguments) -> bool:
+    """Whether a method can be called with one argument beside `self`."""
+    positional = len(takes.posonlyargs) + len(takes.args)
+    fits = positional - len(takes.defaults) <= 2 and (positional >= 2 or takes.vararg is not None)
+    return fits and all(default is not None for default in takes.kw_defaults)
 
 
 def _rearm_then_raise(node: ast.AST) -> Iterator[Finding]:

@@ -85,12 +85,20 @@ class ValueCommand(TyperCommand):
         return unknown_option(name, known, ctx.command_path)
 
 
+_MEANT = {"tail": "last", "lines": "last", "limit": "last"}
+"""What options of other tools are called here."""
+
+
 def unknown_option(name: str, known: list[str], command: str) -> EdgeemuError:
     """`E_USAGE` for an option that a command does not have."""
     import difflib
 
     words = {option.lstrip("-"): option for option in known}
-    near = [words[word] for word in difflib.get_close_matches(name.lstrip("-"), words, 1)]
+    meant = _MEANT.get(name.lstrip("-"), "")
+    if meant in words:
+        near = [words[meant]]
+    else:
+        near = [words[word] for word in difflib.get_close_matches(name.lstrip("-"), words, 1)]
     options = ", ".join(option for option in known if option.startswith("--"))
     return EdgeemuError(
         Code.USAGE,

@@ -79,6 +79,8 @@ def _turn(entry: Fields) -> list[Line]:
         pieces.append((f"  from {entry['cause']}", "dim"))
     else:
         pieces.append((f"  {took}", "dim"))
+    if "status" in entry:
+        pieces.append((f"  HTTP {entry['status']}", "good" if entry["status"] < 400 else "bad"))
     if entry.get("late_ms", 0) > LATE_MS:
         pieces.append((f"  {rounded(entry['late_ms'])} late", "warn"))
     found: list[Line] = [[*_head(entry), *pieces]]
@@ -171,8 +173,16 @@ _CLOCK_WORDS = {
 
 
 def _clock(entry: Fields) -> list[Line]:
-    done = _CLOCK_WORDS.get(entry["what"], entry["what"])
-    return _note(entry, f"clock {done} ({mode_words(entry['mode'], entry['rate'])})")
+    done = _CLOCK_WORDS.get(entry["what"]) or str(entry["what"])
+    moved_ms = entry.get("moved_ms")
+    if moved_ms:
+        done += (" by " if moved_ms > 0 else " back by ") + format_duration(abs(moved_ms))
+    text = f"clock {done} ({mode_words(entry['mode'], entry['rate'])})"
+    if "deliveries" in entry:
+        count, due_ms = entry["deliveries"], entry["next_due_at_ms"]
+        text += f": {count} {'delivery' if count == 1 else 'deliveries'}, "
+        text += "no alarm" if due_ms is None else f"next alarm {when(due_ms - entry['now_ms'])}"
+    return _note(entry, text)
 
 
 def _started(entry: Fields) -> list[Line]:

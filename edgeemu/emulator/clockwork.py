@@ -76,8 +76,9 @@ class ClockControl:
 
     async def _move(self, what: str, move: Awaitable[Tally]) -> dict[str, Any]:
         from_ms = self._clock.now_ms()
+        tally = None
         try:
             tally = await move
         finally:  # A move that fails on the way has moved the clock, too.
-            self._mover.note_clock(what, self._cause)
+            self._mover.note_move(what, self._cause, from_ms, tally)
         return {**self.read(), "from_ms": from_ms, **asdict(tally)}

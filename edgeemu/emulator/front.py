@@ -66,6 +66,9 @@ class _FrontRun:
             "real_took_us": self._engine.took_ns(self._turn_id) // 1_000,
             "method": f"{self._request.method} {self._request.url}",
         }
+        answer = reply.answer
+        if isinstance(answer, PlainResponse):
+            data["status"] = answer.status
         if self._function != self._primary:
             data["function"] = self._function
         failure = ending.failure

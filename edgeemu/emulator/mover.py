@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from edgeemu.clock import (
     ClockMode,
@@ -405,7 +406,21 @@ class Mover:
 
     def note_clock(self, what: str, cause: str) -> None:
         """Record that the clock was changed; its new position is kept before the answer."""
-        data = {"what": what, "mode": self._clock.mode.value, "rate": self._clock.rate}
+        self._note(what, cause, {})
+
+    def note_move(self, what: str, cause: str, from_ms: int, tally: Tally | None) -> None:
+        """Record a move from an instant on; one that failed on the way has no tally."""
+        data: dict[str, Any] = {"moved_ms": self._clock.now_ms() - from_ms}
+        if tally is not None:
+            self._shell.flush()  # So that the schedule knows of every alarm.
+            following = self._shell.schedule.due(fire_by_ms=None, limit=1)
+            data["deliveries"] = tally.deliveries
+            data["next_due_at_ms"] = following[0].alarm.fire_at_ms if following else None
+        self._note(what, cause, data)
+
+    def _note(self, what: str, cause: str, more: dict[str, Any]) -> None:
+        mode = {"mode": self._clock.mode.value, "rate": self._clock.rate}
+        data = {"what": what, **mode, **more}
         self._shell.record(Entry(Kind.CLOCK, self._clock.now_ms(), cause=cause, data=data))
         self._shell.flush()  # Before the answer: it must not go back after a kill.
 

@@ -304,12 +304,17 @@ def socket_refused(
     """A WebSocket was asked for, and the function in front answered with something else."""
     said = response.body.decode("utf-8", "replace").strip()
     why = f"the function in front answered: {said[:200]}" if said else "it answered without words"
+    fix = (
+        "let the function in front return, for a request with `Upgrade: websocket`, "
+        "what `stub.fetch(request)` gives it, as it is"
+    )
+    if 400 <= response.status < 500:
+        fix = f"send the path and the headers that it wants, if it means to refuse; else {fix}"
     return EdgeemuError(
         Code.SOCKET_REFUSED,
         what=f"`{url}` opened no WebSocket: HTTP {response.status}",
         why=failures[0].what if failures else why,
-        fix="let the function in front return, for a request with `Upgrade: websocket`, "
-        "what `stub.fetch(request)` gives it, as it is",
+        fix=fix,
         detail=failures[0].detail if failures else None,
     )
 

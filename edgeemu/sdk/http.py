@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Protocol, overload
+from typing import Any, ClassVar, Never, NoReturn, Protocol, overload
 from urllib.parse import parse_qsl, urlsplit
 
 _SET_COOKIE = "set-cookie"
@@ -68,7 +68,7 @@ class Headers(Mapping[str, str]):
         return f"Headers({dict(self)!r})"
 
 
-def _body_bytes(body: object) -> bytes:
+def _body_bytes(body: object, for_json: str) -> bytes:
     if body is None:
         return b""
     if isinstance(body, str):
@@ -78,7 +78,7 @@ def _body_bytes(body: object) -> bytes:
     if hasattr(body, "__next__") or hasattr(body, "__anext__"):
         hint = "streams are not supported: put the parts together first"
     else:
-        hint = "for JSON use Response.json(value)"
+        hint = f"for JSON write {for_json}"
     raise TypeError(f"a body is str, bytes or None, not {type(body).__name__}; {hint}")
 
 
@@ -126,7 +126,7 @@ class Request(_Message):
         self.url = full_url(url)
         self.method = method.upper()
         self.headers = Headers(headers)
-        self._body = _body_bytes(body)
+        self._body = _body_bytes(body, "body=json.dumps(value)")
 
     async def json(self) -> Any:
         """The body as JSON.
@@ -190,16 +190,18 @@ class Response(_Message):
     def __init__(
         self,
         body: str | bytes | None = None,
-        *,
+        *misplaced: Never,
         status: int = 200,
         headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
     ) -> None:
+        if misplaced:
+            raise TypeError(f"after the body all is named: write status={misplaced[0]!r}")
         if not 200 <= status <= 599:
             hint = "; return the response of an upgrade as it is" if status == 101 else ""
             raise ValueError(f"a status is from 200 to 599, not {status}{hint}")
         self.status = status
         self.headers = Headers(headers)
-        self._body = _body_bytes(body)
+        self._body = _body_bytes(body, "Response.json(value)")
         if isinstance(body, str) and "content-type" not in self.headers:
             self.headers["content-type"] = "text/plain;charset=UTF-8"
 
@@ -214,9 +216,17 @@ class Response(_Message):
         return f"Response({self.status})"
 
 
+def _refuse_json(value: object) -> NoReturn:
+    if hasattr(value, "__await__"):
+        raise TypeError(
+            "this is no value yet: a call in it was not awaited; write `await` in front of it"
+        )
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
 def _json_response(
     value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    body = json.dumps(value, ensure_ascii=False)
+    body = json.dumps(value, ensure_ascii=False, default=_refuse_json)
     fields = {"content-type": "application/json", **(headers or {})}
     return Response(body, status=status, headers=fields)

@@ -325,7 +325,8 @@ def _check_no_loop_runs() -> None:
         Code.LOOP_RUNNING,
         what="the `edgeemu` fixture was used inside a running event loop",
         why="its calls run the emulator's own loop until they are done, and loops do not nest",
-        fix="make the test a plain `def`; run async code of your own with `asyncio.run(...)` in it",
+        fix="make the test a plain `def`: calls of the fixture and its handles need no `await`; "
+        "and do not use them inside async code of your own",
     )
 
 

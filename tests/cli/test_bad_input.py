@@ -251,6 +251,10 @@ BAD_COMMANDS: list[tuple[list[str], Code, str]] = [
 ]
 
 
+def test_option_of_other_tools_leads_to_the_one_that_is_meant(project: Path, run: Run) -> None:
+    assert run("log", "--tail", "3").err.endswith("fix: write --last\n")
+
+
 @pytest.mark.parametrize(
     ("command", "code", "what"), BAD_COMMANDS, ids=[" ".join(case[0]) for case in BAD_COMMANDS]
 )

@@ -95,8 +95,8 @@ exit 1
 --- stderr
 error[E_SOCKET_REFUSED]: `http://127.0.0.1:PORT/closed` opened no WebSocket: HTTP 404
 why: the function in front answered: {"method": "GET", "path": "/closed", "tag": null, "body": ""}
-fix: let the function in front return, for a request with `Upgrade: websocket`, what \
-`stub.fetch(request)` gives it, as it is
+fix: send the path and the headers that it wants, if it means to refuse; else let the function in \
+front return, for a request with `Upgrade: websocket`, what `stub.fetch(request)` gives it, as it is
 """,
 }
 

@@ -84,7 +84,8 @@ by src/main.py:13
     InjectedError: injected by `edgeemu alarms fail` (a planned fault: throw)
 2030-01-01T00:05:00.001Z  Session/alice       RETRY  attempt 2 of 4 is due at \
 2030-01-01T00:05:01.001Z (in 1s)
-2030-01-01T00:05:00.001Z  -                   clock advanced (frozen)
+2030-01-01T00:05:00.001Z  -                   clock advanced by 5m1ms (frozen): 1 delivery, \
+next alarm in 1s
 2030-01-01T00:05:00.001Z  Session/alice       left the memory (evict)
 
 stopping; Ctrl-C once more stops at once

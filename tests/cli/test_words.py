@@ -55,6 +55,16 @@ ENTRIES = [
         {"kind": "fault_planned", "times": 0, "how": "throw", "message": "x"},
         "no delivery is planned to fail any more",
     ),
+    (
+        {"kind": "clock", "what": "advance", "mode": "frozen", "rate": 0.0, "moved_ms": 1_860}
+        | {"deliveries": 0, "next_due_at_ms": 1_798_000},
+        "clock advanced by 1s860ms (frozen): 0 deliveries, next alarm in 29m58s",
+    ),
+    (
+        {"kind": "front", "method": "GET http://localhost/a", "outcome": "succeeded"}
+        | {"status": 429},
+        "fetch GET /a            ok         0.0ms  HTTP 429",
+    ),
     ({"kind": "evicted", "reason": "crash"}, "left the memory (crash)"),
     (
         {"kind": "clock", "what": "mode", "mode": "rate", "rate": 60.0},

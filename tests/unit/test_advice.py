@@ -130,6 +130,25 @@ def test_good_line_is_left_alone(line: str) -> None:
 ARM = "self.ctx.storage.set_alarm(self.ctx.now_ms() + 60_000)"
 
 
+@pytest.mark.parametrize(
+    ("takes", "found"),
+    [
+        ("self", True),
+        ("self, info, more", True),
+        ("self, *, info", True),
+        ("self, *, info=None", True),
+        ("self, info", False),
+        ("self, info=None", False),
+        ("self, info, more=1", False),
+        ("*args", False),
+    ],
+)
+def test_alarm_handler_that_cannot_take_its_argument_is_found(takes: str, found: bool) -> None:
+    text = f"{HEAD}class A(StatefulActor):\n    async def alarm({takes}): ...\n"
+    codes = [advice.code for advice in review_source(Path("a.py"), text)]
+    assert codes == ["W_ALARM_SIGNATURE"] * found
+
+
 def test_constructor_that_sets_the_alarm_blindly_is_found() -> None:
     text = in_method(ARM, "__init__", asynchronous=False)
     assert [advice.code for advice in review_source(Path("a.py"), text)] == ["W_ALARM_IN_INIT"]
@@ -233,6 +252,7 @@ def test_findings_are_in_order_and_once_for_each_line() -> None:
 def test_every_code_is_shown_to_be_found() -> None:
     shown = {code for code, *_ in BAD} | {
         "W_ALARM_IN_INIT",
+        "W_ALARM_SIGNATURE",
         "W_REARM_THEN_RAISE",
         "W_MEMORY_LOST",
     }

@@ -1,5 +1,7 @@
 """Headers and bodies: what is joined, what is kept apart, what is refused."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from edgeemu.sdk.http import Headers, Request, Response
@@ -38,3 +40,21 @@ def test_stream_is_refused_and_told_so(body: object) -> None:
 def test_other_bodies_are_refused_with_what_would_do() -> None:
     with pytest.raises(TypeError, match=r"Response\.json"):
         Response({"a": 1})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"body=json\.dumps"):
+        Request("/", body={"a": 1})  # type: ignore[arg-type]
+
+
+def test_status_without_its_name_is_refused_with_how_to_write_it() -> None:
+    with pytest.raises(TypeError, match="write status=429"):
+        Response("x", 429)  # type: ignore[arg-type]
+
+
+def test_value_that_was_not_awaited_is_named_where_it_reaches_json() -> None:
+    class Waits:
+        def __await__(self) -> Iterator[None]:
+            yield None
+
+    with pytest.raises(TypeError, match="was not awaited"):
+        Response.json({"a": [Waits()]})
+    with pytest.raises(TypeError, match="type object is not JSON"):
+        Response.json({"a": object()})

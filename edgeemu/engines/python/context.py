@@ -366,6 +366,8 @@ def plain_response(response: object) -> PlainResponse:
             "fetch must return a Response, and returns what a call gives that was not awaited: "
             "write `return await ...`"
         )
+    if response is None:
+        raise TypeError("fetch must return a Response, and a path through it returns nothing")
     if not isinstance(response, Response):
         raise TypeError(
             f"fetch must return a Response, not {type(response).__name__}; "

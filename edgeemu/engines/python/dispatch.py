@@ -19,6 +19,14 @@ _BY_THE_PLATFORM = {
 }
 
 
+_SIGNATURES = {
+    "alarm": "async def alarm(self, info)",
+    "fetch": "async def fetch(self, request)",
+    "web_socket": "async def web_socket(self, ws, request)",
+}
+"""How the methods are declared that the platform calls (spec/telnyx-actors.md sections 5 to 11)."""
+
+
 def public_methods(made: type[Any]) -> list[str]:
     """The methods that a stub may call on an actor class, in order of their names."""
     names = set()
@@ -94,8 +102,10 @@ def _misfit(function: Callable[..., Any], args: Sequence[Any]) -> str:
         takes = str(inspect.signature(function))
     except (TypeError, ValueError):
         takes = "no `self`"
+    takes = "no arguments" if takes == "()" else takes
     given = "1 argument was" if len(args) == 1 else f"{len(args)} arguments were"
-    return f"{name}{where} takes {takes}, and {given} given"
+    meant = f"; write `{_SIGNATURES[name]}`" if name in _SIGNATURES else ""
+    return f"{name}{where} takes {takes}, and {given} given{meant}"
 
 
 async def settled(value: Any) -> Any:
@@ -119,6 +129,19 @@ def missing_handler_text(target: Any) -> str:
     made, near = type(target), likely_handler(target)
     hint = f"; did you mean `{near}` to be it?" if near else ""
     return f"{made.__name__} has no `alarm` method, so its alarm was spent on nothing{hint}"
+
+
+def misnamed_socket_handler(target: Any) -> str | None:
+    """The method of a class without `web_socket` that was probably meant to be it."""
+    near = [name for name in public_methods(type(target)) if _plain(name) in _SOCKET_NAMES]
+    return near[0] if near else None
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+_SOCKET_NAMES = ("websocket", "onwebsocket", "handlewebsocket")
 
 
 def snake_case(name: str) -> str:

@@ -68,4 +68,5 @@ def trace_of(error: BaseException, root: str) -> str:
     if left_out > 0:  # A recursion without end has a thousand, all alike.
         half = _TRACE_FRAMES_MAX // 2
         lines[half:-half] = [f"  ... {left_out} more"]
+    lines += map(str, getattr(error, "__notes__", ()))
     return "\n".join(lines)

@@ -11,7 +11,13 @@ from typing import Any
 from edgeemu.core.events import SocketEvent, SocketPart
 from edgeemu.core.sockets import check_close
 from edgeemu.engines.port import Host, Work
-from edgeemu.engines.python.dispatch import invoke, missing_attribute, settled
+from edgeemu.engines.python.dispatch import (
+    invoke,
+    misnamed_socket_handler,
+    missing_attribute,
+    settled,
+)
+from edgeemu.engines.python.reading import begins_at
 from edgeemu.engines.python.scope import Scope, caller_place, current_scope
 from edgeemu.ids import InstanceId
 from edgeemu.sdk.context import Message
@@ -170,7 +176,12 @@ class SocketTable:
     ) -> None:
         handler = getattr(target, "web_socket", None)
         if handler is None:
-            raise scope.refuse(ActorError(no_handler))
+            error = ActorError(no_handler)
+            meant = misnamed_socket_handler(target)
+            if meant is not None:  # The message is the platform's, and its clients see it.
+                made, right = type(target).__name__, "web_socket(self, ws, request)"
+                error.add_note(f"  {made} has {meant}; did you mean {right}?")
+            raise scope.refuse(error, begins_at(target, meant or "", self._root))
         try:
             await settled(invoke(scope, handler, [socket, request]))
         finally:

@@ -129,12 +129,24 @@ export async function runSocket(instance, target, work) {
   await socket.heard(part, argumentsOf(work.socket));
 }
 
+/** What to say of a method that was probably meant to be `webSocket`; null without one. */
+function misnamed(target) {
+  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(target));
+  const meant = /^(on|handle)?_?web_?socket$/i;
+  const near = names.find((name) => name !== "webSocket" && meant.test(name));
+  const has = `${target.constructor.name} has ${near}`;
+  return near === undefined ? null : `${has}; did you mean webSocket(ws, request)?`;
+}
+
 async function openSocket(mine, number, target, work) {
   const socket = new ActorSocket(number, work.protocol);
   mine.set(number, socket);
   try {
     if (typeof target.webSocket !== "function") {
-      throw refuse(errorNamed("ActorError", work.no_handler));
+      const error = errorNamed("ActorError", work.no_handler);
+      const hint = misnamed(target);
+      if (hint !== null) error.cause = hint; // The message is the platform's.
+      throw refuse(error);
     }
     await target.webSocket(socket, richRequest(work.request));
   } catch (error) {
