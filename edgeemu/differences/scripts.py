@@ -53,6 +53,12 @@ TYPESCRIPT: tuple[Difference, ...] = (
         "they share one process",
     ),
     Difference(
+        "`WebSocket` as a client, `EventSource`, `Worker`, `caches`, `localStorage`, and what "
+        "opens a socket, a server or a process in `node:` modules fail at their first use",
+        "Node's",
+        "what leaves goes through the emulator, where it can be seen and made to fail: use `fetch`",
+    ),
+    Difference(
         "A `call` that gives `undefined` prints nothing, `null` with `--json`, and is `None` in a "
         "test",
         "–",
