@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 from edgeemu.core.journal import Kind
 from edgeemu.errors import Code, EdgeemuError
@@ -116,6 +116,10 @@ class Journal(list[dict[str, Any]]):
         )
 
 
+_ELSEWHERE = {"status_code": "status", "code": "status", "content": "body", "data": "body"}
+"""What other libraries call the fields of a response."""
+
+
 class FetchedResponse:
     """What the function in front answered.
 
@@ -129,6 +133,12 @@ class FetchedResponse:
         self.status = status
         self.headers = Headers(headers)
         self.body = body
+
+    def __getattr__(self, name: str) -> NoReturn:
+        known = [each for each in (*vars(self), *dir(type(self))) if not each.startswith("_")]
+        near = _ELSEWHERE.get(name) or next(iter(get_close_matches(name, known, 1)), None)
+        hint = f"did you mean .{near}?" if near else f"it has: {', '.join(sorted(known))}"
+        raise AttributeError(f"a response has no {name!r}; {hint}")
 
     @property
     def text(self) -> str:
