@@ -58,18 +58,11 @@ def applies(scenario: Scenario, variant: Variant) -> bool:
     return fits and scenario.only in ("", variant.language)
 
 
-def marks(scenario: Scenario, variant: Variant) -> list[pytest.MarkDecorator]:
-    waits = scenario.case == "C17" and variant.language == "typescript"
-    reason = "the engine of TypeScript does not tell yet where a method begins"
-    return [pytest.mark.xfail(reason=reason, strict=False)] if waits else []
-
-
 CASES = [
     pytest.param(
         scenario,
         variant,
         id=f"{scenario.case.replace(' ', '-')}-{variant}",
-        marks=marks(scenario, variant),
     )
     for scenario in SCENARIOS
     for variant in VARIANTS

@@ -442,8 +442,6 @@ def warnings_of(emulator: Emulator) -> list[dict[str, Any]]:
 def test_warnings(case: Case, evict_always: bool, main: str, tmp_path: Path) -> None:
     if case.name == "memory there" and evict_always:
         pytest.skip("there is none")
-    if case.name == "near the budget" and main == "main.ts":
-        pytest.skip("the engine of TypeScript does not tell yet where a method begins")
     if case.name.startswith("memory") and main == "main.ts":
         pytest.skip("a field that is not there is undefined in JavaScript, and no error")
 
