@@ -223,3 +223,13 @@ def test_recursion_and_results_without_end_fail_their_turn(project: Any) -> None
         assert await emulator.call(inst("A/x"), "load") == "after"
 
     project(story, "")
+
+
+def test_a_turn_tells_how_long_it_took(tmp_path: Path) -> None:
+    async def story(emulator: Emulator) -> None:
+        await emulator.call(inst("A/x"), "save", ["v"])
+        took = [entry["real_took_us"] for entry in emulator.journal() if "real_took_us" in entry]
+        assert len(took) == 2
+        assert all(each > 0 for each in took)
+
+    run_with(write_script(tmp_path, SOURCE), story)

@@ -73,6 +73,8 @@ class JavaScriptEngine:
         self._scopes: dict[int, Scope] = {}
         self._tickets = Tickets(loop, world, self._scopes, self._settle)
         self._running: Scope | None = None
+        self._reported: Scope | None = None
+        self._swept: list[int] = []
         self._step_realm: Realm | None = None
 
     # --- code ------------------------------------------------------------------------------
@@ -222,7 +224,9 @@ class JavaScriptEngine:
     def _report(self, scope: Scope) -> None:
         result, scope.result = scope.result, None
         if result is not None and not scope.stopped:
+            self._reported = scope  # It may be forgotten by now, and is asked how long it took.
             scope.done(result)
+            self._reported = None
 
     def stop(self, turn_id: int) -> None:
         """Stop the code of a turn: what it waits for never comes."""
@@ -254,8 +258,8 @@ class JavaScriptEngine:
 
     def took_ns(self, turn_id: int) -> int:
         """Real nanoseconds that the steps of a turn took so far."""
-        scope = self._scopes.get(turn_id)
-        return scope.took_ns if scope else 0
+        scope = self._scopes.get(turn_id, self._reported)
+        return scope.took_ns if scope and scope.host.turn_id == turn_id else 0
 
     def here(self) -> str | None:
         """The `file:line` of the code that asks its host for something right now."""
@@ -312,6 +316,10 @@ class JavaScriptEngine:
             self._running = self._step_realm = None
             clock.release()
         took_ns = stopwatch_ns() - started_ns
+        swept, self._swept = self._swept, []
+        for ended in filter(None, map(self._scopes.get, swept)):
+            if not ended.tickets:
+                self._forget(ended)
         if scope is not None:
             scope.took_ns += took_ns
             if took_ns > BLOCKING_STEP_MS * 1_000_000 and not self._inspect:
@@ -326,10 +334,8 @@ class JavaScriptEngine:
         match frame:
             case frames.Done():
                 self._code_ended(frame)
-            case frames.Swept():
-                scope = self._scopes.get(frame.turn)
-                if scope is not None:
-                    self._forget(scope)
+            case frames.Swept():  # What is left of its code may still fail in this step.
+                self._swept.append(frame.turn)
             case frames.Timer():
                 self._tickets.plan(realm, frame)
             case frames.ClearTimer():

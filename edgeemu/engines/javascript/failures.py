@@ -79,6 +79,7 @@ def _trace(frames: list[tuple[str, int, str]], root: str) -> str:
     """The user's own frames as text, the outermost first, as for Python."""
     lines = []
     for file, line, name in reversed(frames):
+        linecache.checkcache(str(Path(root) / file))
         source = linecache.getline(str(Path(root) / file), line).strip()
         name = name.removeprefix("async ")
         lines.append(f"  {file}:{line} in {name}\n    {source}")

@@ -108,6 +108,15 @@ export function whyNot(error) {
   return { ...describe(error), unresolved: unresolvedIn(error), imports: paths };
 }
 
+const UNPREPARED = /^Loading unprepared module: (file:\S+?), imported from: /;
+
+/** The engine says of a file that it cannot read only this; asked for it alone, it says why. */
+async function unprepared(error) {
+  const found = UNPREPARED.exec(error?.message);
+  if (found !== null) await import(found[1]);
+  throw error;
+}
+
 /** Load every function; what was found, for the emulator to judge. */
 export async function load(functions) {
   const found = [];
@@ -120,7 +129,7 @@ export async function load(functions) {
     const told = { name: fn.name, front: false, exports: {}, others: {}, classes: [] };
     for (const url of new Set([fn.main, ...fn.actors.map((actor) => actor.url)])) {
       if (url === null) continue;
-      const module = await import(url);
+      const module = await import(url).catch(unprepared);
       loaded.set(url, module);
       const names = Object.keys(module);
       told.exports[url] = names.filter((name) => isActor(module[name]));

@@ -192,7 +192,8 @@ export function stopLeftovers(type, name) {
 
 /** Forget a turn whose code has ended and that waits for nothing. */
 export function sweep(turn) {
-  if (turn !== null && turn.closed && turn.waits === 0 && turns.delete(turn.id)) {
+  if (turn !== null && turn.closed && turn.waits === 0) {
+    turns.delete(turn.id);
     post(["swept", turn.id]);
   }
 }
