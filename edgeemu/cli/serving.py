@@ -123,11 +123,11 @@ def banner(running: "Running", state_text: str) -> list[Line]:
         ("state", state_text),
     ]
     if emulator.debugger is not None:
-        facts.append(("debugger", f"{emulator.debugger}, which moves when code is reloaded"))
+        facts.append(("inspect", f"{emulator.debugger}, which moves when code is reloaded"))
     notes: list[Line] = [[("note:", "warn"), f" {notice}"] for notice in emulator.notices]
     found: list[Line] = [
         [(f"edgeemu {__version__}", "bold"), f"  {config.name} ({config.platform})"],
-        *(f"  {name:<10}{text}" for name, text in facts),
+        *(f"  {name:<8}{text}" for name, text in facts),
         *notes,
         "try, in a second terminal in this folder:",
         f"  {call_of(config)}",

@@ -327,3 +327,61 @@ def test_fetch_without_an_answer_is_a_type_error(tmp_path: Path) -> None:
         assert response.body.startswith(b"TypeError: fetch failed: fetch: http://127.0.0.1:9")
 
     run_with(write_script(tmp_path, source, types=()), story)
+
+
+def test_files_of_the_project_can_be_read_and_no_other(tmp_path: Path) -> None:
+    """The engine's modules of Node find what they need, also after an await; no code does."""
+    source = """
+import fs from "node:fs";
+import fsp from "node:fs/promises";
+const here = new URL("./main.ts", import.meta.url);
+export class A extends StatefulActor {
+  async reads() {
+    const { size } = fs.statSync(here);
+    return size === (await fsp.stat(here)).size && size === fs.readFileSync(here).length;
+  }
+  async denied() {
+    const told = [];
+    try { fs.readFileSync("/etc/passwd"); } catch (error) { told.push(error.name); }
+    try { await fsp.readFile("/etc/passwd"); } catch (error) { told.push(error.name); }
+    const file = new URL("./x.txt", here);
+    try { fs.writeFileSync(file, "x"); } catch (error) { told.push(error.name); }
+    return told;
+  }
+  async sees() {
+    const found = await Promise.resolve(globalThis).then((all) => typeof all.Deno);
+    return [typeof Deno, typeof Reflect.get(globalThis, "Deno"), found];
+  }
+}
+"""
+
+    async def story(emulator: Emulator) -> None:
+        assert await emulator.call(inst("A/x"), "reads") is True
+        assert await emulator.call(inst("A/x"), "denied") == ["NotCapable"] * 3
+        assert await emulator.call(inst("A/x"), "sees") == ["undefined"] * 3
+
+    run_with(write_script(tmp_path, source), story)
+
+
+def test_errors_that_come_when_their_turn_has_ended_are_told_with_it(tmp_path: Path) -> None:
+    source = """
+export class A extends StatefulActor {
+  async floating() { Promise.reject(new Error("floating")); return 1; }
+  async unawaited() { this.boom(); return 1; }
+  async boom() { await Promise.resolve(); throw new Error("unawaited"); }
+  async later() { setTimeout(() => { throw new Error("later"); }, 1_000); return 1; }
+  async puts() { setTimeout(() => this.ctx.storage.put("z", 1), 1_000); return 1; }
+}
+"""
+
+    async def story(emulator: Emulator) -> None:
+        for method in ("floating", "unawaited", "later", "puts"):
+            await emulator.call(inst("A/x"), method)
+        await emulator.clock.advance(2_000)
+        warned = [entry for entry in emulator.journal() if entry["kind"] == "warning"]
+        told = {(entry["code"], entry["turn"]) for entry in warned}
+        assert {("W_TASK_FAILED", turn) for turn in (1, 3, 4)} <= told
+        assert ("W_LATE_STORAGE", 5) in told
+        assert emulator.storage.list(inst("A/x")) == {}
+
+    run_with(write_script(tmp_path, source), story)

@@ -63,6 +63,24 @@ function keepWire(fs) {
   }
 }
 
+const WIRE = new Set(["args", "exit", "stderr", "stdin", "stdout"]);
+const SHIM = new Proxy(Deno, {
+  get: (engine, name) => (WIRE.has(name) ? undefined : Reflect.get(engine, name)),
+});
+const FRAME_OF_ENGINE = /\((?:node|ext):/;
+
+/**
+ * Hide the engine from all code but its own modules of Node, which look for it when they are used,
+ * also long after they were called: what is denied is then told as a refusal.
+ */
+function hideEngine() {
+  Object.defineProperty(globalThis, "Deno", {
+    configurable: true,
+    enumerable: false,
+    get: () => (FRAME_OF_ENGINE.test(new Error().stack.split("\n")[2] ?? "") ? SHIM : undefined),
+  });
+}
+
 /** Take away what reaches around the host. */
 export function refuseTheRest(builtin) {
   for (const name of GLOBALS) define(globalThis, { [name]: refusal(name) });
@@ -75,5 +93,5 @@ export function refuseTheRest(builtin) {
   }
   keepWire(builtin("node:fs"));
   delete globalThis.nodeBootstrap;
-  delete globalThis.Deno;
+  hideEngine();
 }

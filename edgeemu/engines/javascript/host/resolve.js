@@ -23,12 +23,13 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
  * Code of the project does not find it there; none of it runs meanwhile.
  */
 export function withEngine(fn) {
-  if ("Deno" in globalThis) return fn();
+  const hidden = Object.getOwnPropertyDescriptor(globalThis, "Deno");
+  if (hidden.value !== undefined) return fn();
   Object.defineProperty(globalThis, "Deno", { value: engine, configurable: true });
   try {
     return fn();
   } finally {
-    delete globalThis.Deno;
+    Object.defineProperty(globalThis, "Deno", hidden);
   }
 }
 
