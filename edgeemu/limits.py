@@ -265,3 +265,7 @@ PRINTED_LINE_CHARS_MAX = 16_384
 PRINTED_CHARS_MAX = 1_048_576
 """Characters that `console` keeps of one turn; the rest is left out (a choice: what is printed in a
 loop without end must not fill the memory)."""
+
+SCRIPT_START_MS = 10_000
+"""Real milliseconds that the JavaScript engine may take to start, beyond the bound of a step (a
+choice: it takes 30; a busy machine is no broken engine)."""

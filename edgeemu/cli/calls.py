@@ -250,11 +250,14 @@ def _tell_closed(closed: dict[str, Any]) -> None:
 
 def _has_input() -> bool:
     """Whether stdin is a file or a pipe with something in it: nothing is read, so nothing waits."""
-    import fcntl
     import os
     import stat
-    import termios
 
+    try:
+        import fcntl
+        import termios
+    except ImportError:  # Windows has neither.
+        return False
     try:
         number = sys.stdin.fileno()
         found = os.fstat(number)

@@ -3,23 +3,60 @@
 from collections.abc import Callable
 
 from edgeemu.core.events import Turn
-
-AskedBy = Callable[[int], tuple[Turn, int | None] | None]
-"""A turn that has not ended, by its number, and the number of the turn that asked for it."""
+from edgeemu.ids import InstanceId
 
 
-def cycle_of(turn: Turn, parent: int | None, find: AskedBy) -> str | None:
-    """The cycle that a new turn closes, as `A/x -> B/y -> A/x`, if it closes one.
+class WaitingCalls:
+    """Who waits for whom among the turns that other turns asked for.
+
+    A turn that waits in a queue waits for the one that runs before it; one that runs waits for
+    those that it asked for. So two turns that ask for one another's instances are found too.
 
     Args:
-        turn: that is asked for.
-        parent: the turn that asks.
-        find: looks up the turns under way.
+        running_on: the turn that runs on an instance, if one does.
     """
-    path = [str(turn.instance)]
-    while parent is not None and (found := find(parent)) is not None:
-        asking, parent = found
-        path.append(str(asking.instance))
-        if asking.instance == turn.instance:
-            return " -> ".join(reversed(path))
-    return None
+
+    def __init__(self, running_on: Callable[[InstanceId], Turn | None]) -> None:
+        self._running_on = running_on
+        self._asked: dict[int, dict[int, Turn]] = {}
+
+    def add(self, turn: Turn, parent: int | None) -> str | None:
+        """A turn is asked for by another: the cycle that it closes, if it does.
+
+        Args:
+            turn: that is asked for.
+            parent: the number of the turn that asks.
+
+        Returns:
+            The cycle as `A/x -> B/y -> A/x`.
+        """
+        if parent is None:
+            return None
+        cycle = self._cycle_of(turn, parent)
+        self._asked.setdefault(parent, {})[turn.id] = turn
+        return cycle
+
+    def remove(self, turn: Turn, parent: int | None) -> None:
+        """It has ended."""
+        asked = self._asked.get(parent) if parent is not None else None
+        if asked is not None and asked.pop(turn.id, None) is not None and not asked:
+            del self._asked[parent]  # type: ignore[arg-type]
+
+    def asked_by(self, turn: Turn) -> list[Turn]:
+        """The turns that a turn has asked for and that have not ended."""
+        return list(self._asked.get(turn.id, {}).values())
+
+    def _cycle_of(self, turn: Turn, parent: int) -> str | None:
+        seen: set[int] = set()
+        paths = [(turn, [str(turn.instance)])]
+        while paths:
+            each, path = paths.pop()
+            running = self._running_on(each.instance)
+            if running is None or running.id in seen:
+                continue
+            seen.add(running.id)
+            if running.id == parent:
+                return " -> ".join([*path, str(turn.instance)])
+            for asked in self.asked_by(running):
+                paths.append((asked, [*path, str(asked.instance)]))
+        return None

@@ -42,7 +42,7 @@ from edgeemu.core.machine import Machine
 from edgeemu.core.timers import Timers
 from edgeemu.core.warnings import Warn
 from edgeemu.emulator.batching import EndedTurn, Part, split
-from edgeemu.emulator.cycles import cycle_of
+from edgeemu.emulator.cycles import WaitingCalls
 from edgeemu.emulator.hosts import TurnHost
 from edgeemu.emulator.notices import Notices
 from edgeemu.emulator.position import META_POSITION, Position
@@ -109,6 +109,7 @@ class Shell:
         )
         self._pending: dict[int, Pending] = {}
         self._cycles: dict[int, str] = {}
+        self._calls = WaitingCalls(self._running_on)
         self._requested: dict[Future[TurnReply], Turn] = {}
         self._events: deque[Event] = deque()
         self._dispatching = False
@@ -267,15 +268,15 @@ class Shell:
         self.dispatch(TurnRequested(self.clock.now_ms(), turn))
 
     def _warn_of_cycle(self, turn: Turn, parent: int | None) -> None:
-        cycle = cycle_of(turn, parent, self._asked_by)
+        cycle = self._calls.add(turn, parent)
         if cycle is not None:
             warn, text = self.notices.warn, call_cycle_text(cycle)
             warn("W_CALL_CYCLE", text, None, turn.instance, turn.id)
             self._cycles[turn.id] = cycle
 
-    def _asked_by(self, turn_id: int) -> tuple[Turn, int | None] | None:
-        pending = self._pending.get(turn_id)
-        return None if pending is None else (pending.turn, pending.parent)
+    def _running_on(self, instance: InstanceId) -> Turn | None:
+        found = self.machine.find(instance)
+        return None if found is None else found.running
 
     # --- running turns ---------------------------------------------------------------------
 
@@ -339,8 +340,7 @@ class Shell:
         if pending is None or pending.host is None or pending.host.ended:
             return
         self._engine.detach(turn.id)
-        asked = [each.turn for each in self._pending.values() if each.parent == turn.id]
-        failure = gates.over_budget(turn, effect.timeout_ms, asked)
+        failure = gates.over_budget(turn, effect.timeout_ms, self._calls.asked_by(turn))
         self._end(pending, pending.host, Outcome.TIMED_OUT, failure)
 
     def _end(
@@ -370,6 +370,7 @@ class Shell:
         self._cycles.pop(turn.id, None)
         if pending is None:
             return
+        self._calls.remove(turn, pending.parent)
         if pending.host is not None:
             pending.host.end_sql(keep=False)
         if pending.budget is not None:

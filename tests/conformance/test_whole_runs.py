@@ -318,6 +318,34 @@ def test_cycle_of_calls_ends_by_its_budget_with_a_warning(tmp_path: Path) -> Non
     run_with(write_project(tmp_path, SLOW), body)
 
 
+def test_two_turns_that_wait_for_one_another_are_a_cycle_too(tmp_path: Path) -> None:
+    # U17: x asks y, while a turn of y that began by itself asks x. Neither stands above the other.
+    source = """
+class A(StatefulActor):
+    async def cross(self, other):
+        await asyncio.sleep(1)
+        return await self.env.A.id_from_name(other).work()
+    async def work(self):
+        return 1
+"""
+
+    async def body(emulator: Emulator) -> None:
+        calls = [
+            asyncio.ensure_future(emulator.call(inst(f"A/{one}"), "cross", [other]))
+            for one, other in (("x", "y"), ("y", "x"))
+        ]
+        await emulator.clock.advance(1_000)
+        warned = [entry for entry in emulator.journal() if entry["kind"] == "warning"]
+        assert [entry["code"] for entry in warned] == ["W_CALL_CYCLE"]
+        assert "A/x -> A/y -> A/x" in warned[0]["message"]
+        await emulator.clock.advance(30_000)
+        assert [type(each) for each in await asyncio.gather(*calls, return_exceptions=True)] == [
+            EdgeemuError
+        ] * 2
+
+    run_with(write_project(tmp_path, source), body)
+
+
 LEAK = """
 class A(StatefulActor):
     async def begin(self):

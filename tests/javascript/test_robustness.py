@@ -233,3 +233,17 @@ def test_a_turn_tells_how_long_it_took(tmp_path: Path) -> None:
         assert all(each > 0 for each in took)
 
     run_with(write_script(tmp_path, SOURCE), story)
+
+
+def test_an_engine_that_is_slow_to_start_is_no_missing_one(tmp_path: Path) -> None:
+    """The watchdog bounds steps of code; on a busy machine a process takes longer to come."""
+    toml = "[limits]\nwatchdog_ms = 1\n"
+    source = "export class A extends StatefulActor { async go() { return 1; } }"
+
+    async def story(emulator: Emulator) -> None:
+        await emulator.call(inst("A/x"), "go")
+
+    try:
+        run_with(write_script(tmp_path, source, toml=toml), story)
+    except EdgeemuError as error:
+        assert error.code is not Code.ENGINE_MISSING, "a step may take too long, the start may not"

@@ -173,7 +173,7 @@ class Simulation(RuleBasedStateMachine):
     @rule(name=names, call=st.sampled_from([("put", "k", 1), ("enter", None, "lands")]))
     def unwritable(self, name: str, call: tuple[Any, ...]) -> None:
         self.model.of(name)
-        assert self.world.take("unwritable", name, *call) is Code.ACTOR_FAILED
+        assert self.world.take("unwritable", name, *call) is Code.STATE_UNWRITABLE
 
     @rule(name=names, how=hows, times=st.integers(1, 3))
     def fail(self, name: str, how: str, times: int) -> None:

@@ -261,6 +261,14 @@ def search_in(machine: type[Simulation]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("machine", [Simulation, OnDisk], ids=["in memory", "on disk"])
+def test_a_search_finds_nothing_where_nothing_is_planted(machine: type[Simulation]) -> None:
+    """Else what is found below would say nothing of what was planted."""
+    search = settings(SETTINGS, max_examples=20, phases=[Phase.generate], database=None)
+    run_state_machine_as_test(machine, settings=search)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("plant", PLANTED, ids=name_of)
 def test_planted_bug_is_found(
     plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

@@ -20,7 +20,12 @@ from edgeemu.clock import stopwatch_ns, wait_thread_event_ms
 from edgeemu.engines.javascript.deno import start_error
 from edgeemu.engines.javascript.frames import Asked, Frame, Idle
 from edgeemu.engines.javascript.lines import decode_frame
-from edgeemu.limits import SCRIPT_HEAP_BYTES_MAX, SCRIPT_MEMORY_BYTES_MAX, WATCHDOG_POLL_MS
+from edgeemu.limits import (
+    SCRIPT_HEAP_BYTES_MAX,
+    SCRIPT_MEMORY_BYTES_MAX,
+    SCRIPT_START_MS,
+    WATCHDOG_POLL_MS,
+)
 
 HOST = Path(__file__).with_name("host")
 """Where the JavaScript host lies."""
@@ -117,7 +122,7 @@ class Child:
             EdgeemuError: `E_ENGINE_MISSING` if it does not come.
         """
         try:
-            self._exchange(lambda _: b"", b"")
+            self._exchange(lambda _: b"", b"", slack_ms=SCRIPT_START_MS)
         except ChildDied as died:
             self.close()
             raise start_error(self._deno, str(died)) from None
@@ -150,9 +155,9 @@ class Child:
                 stream.close()
         self._errors.close()
 
-    def _exchange(self, serve: Serve, message: bytes) -> None:
+    def _exchange(self, serve: Serve, message: bytes, *, slack_ms: int = 0) -> None:
         notes, self._notes = self._notes, []
-        self._watchdog.arm()
+        self._watchdog.arm(slack_ms)
         try:
             self._write(b"".join([*notes, message]))
             parts: list[bytes] = []  # A line may be long, and comes in many.
@@ -272,11 +277,11 @@ class _Watchdog:
         self._thread: threading.Thread | None = None
         self.ended_by: EndedBy | None = None
 
-    def arm(self) -> None:
+    def arm(self, slack_ms: int) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._watch, name="watchdog-ts", daemon=True)
             self._thread.start()
-        self._started_ns = stopwatch_ns()
+        self._started_ns = stopwatch_ns() + slack_ms * 1_000_000
 
     def disarm(self) -> None:
         self._started_ns = 0
