@@ -269,3 +269,7 @@ loop without end must not fill the memory)."""
 SCRIPT_START_MS = 10_000
 """Real milliseconds that the JavaScript engine may take to start, beyond the bound of a step (a
 choice: it takes 30; a busy machine is no broken engine)."""
+
+SCRIPT_FILES_SEARCHED_MAX = 500
+"""Files of a TypeScript project that are looked through for the class of an actor that hangs, for
+the instances of which nothing else tells a line (a choice: a few milliseconds)."""

@@ -247,3 +247,22 @@ def test_an_engine_that_is_slow_to_start_is_no_missing_one(tmp_path: Path) -> No
         run_with(write_script(tmp_path, source, toml=toml), story)
     except EdgeemuError as error:
         assert error.code is not Code.ENGINE_MISSING, "a step may take too long, the start may not"
+
+
+def test_a_hang_names_the_file_of_the_class(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "spin.ts").write_text(
+        'import { StatefulActor } from "@telnyx/edge-runtime";\n'
+        "export class A extends StatefulActor {\n  async go() { for (;;) {} }\n}\n"
+    )
+    source = 'export { A } from "./lib/spin";\nPromise.reject(new Error("at the top"));\n'
+
+    async def story(emulator: Emulator) -> None:
+        with pytest.raises(EdgeemuError) as raised:
+            await emulator.call(inst("A/x"), "go")
+        assert "lib/spin.ts:3" in str(raised.value)
+        printed = [each["text"] for each in emulator.journal() if each["kind"] == "printed"]
+        assert set(printed) == {"nobody caught Error: at the top"}
+
+    toml = "[limits]\nwatchdog_ms = 400\n"
+    run_with(write_script(tmp_path, source, toml=toml), story)

@@ -443,6 +443,9 @@ class JavaScriptEngine:
             result = self._failed(frame.error, scope.world.project.root)
             if result.failure is not None and result.error is not None:
                 scope.host.task_failed(result.failure, result.error)
+        else:  # It comes from the top level of a module: no turn has it.
+            text = f"nobody caught {frame.error.name}: {frame.error.message}"
+            self._world.printed(None, None, "error", text)
 
     # --- the end of a process --------------------------------------------------------------
 

@@ -1,10 +1,13 @@
 """Where a method stands in the source: V8 tells of no function where it begins."""
 
+import os
 import re
 from pathlib import Path
 
 from edgeemu.engines.javascript.project import ScriptFunction, ScriptProject
+from edgeemu.limits import SCRIPT_FILES_SEARCHED_MAX
 
+_SUFFIXES = (".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs")
 _MODIFIERS = r"(?:(?:public|private|protected|override|async|static|readonly|export)\s+)*"
 
 
@@ -21,10 +24,26 @@ def method_place(
     """
     for each in project.functions:
         file = _file_of(each, type_name) if function in (None, each.name) else None
-        if file is not None:
-            line = _line_in(file, type_name, method)
-            return None if line is None else f"{_relative(file, project.root)}:{line}"
+        if file is None:
+            continue
+        for source in [file, *(_others(each.root, file) if type_name else ())]:
+            line = _line_in(source, type_name, method)
+            if line is not None:
+                return f"{_relative(source, project.root)}:{line}"
+        return None
     return None
+
+
+def _others(root: Path, main: Path) -> list[Path]:
+    """The modules of a function beside the one that exports the class, which may come from them."""
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name[0] != "." and name != "node_modules")
+        paths = (Path(folder) / name for name in sorted(names))
+        found += [path for path in paths if path.suffix in _SUFFIXES and path != main]
+        if len(found) > SCRIPT_FILES_SEARCHED_MAX:
+            break
+    return found[:SCRIPT_FILES_SEARCHED_MAX]
 
 
 def _file_of(function: ScriptFunction, type_name: str | None) -> Path | None:
@@ -44,9 +63,12 @@ def _line_in(file: Path, class_name: str | None, method: str) -> int | None:
     except OSError:
         return None
     opening = re.compile(rf"\bclass\s+{re.escape(class_name or '')}\b")
-    begin: int = 0
+    begin = 0
     if class_name is not None:
-        begin = next((index for index, line in enumerate(lines) if opening.search(line)), 0)
+        found = next((index for index, line in enumerate(lines) if opening.search(line)), None)
+        if found is None:
+            return None
+        begin = found
     definition = re.compile(
         rf"(?:^|[{{}};,])\s*{_MODIFIERS}(?:function\s*)?\*?\s*"
         rf"[\"']?{re.escape(method)}[\"']?\s*[(<=:]"
