@@ -59,6 +59,23 @@ TYPESCRIPT: tuple[Difference, ...] = (
         "what leaves goes through the emulator, where it can be seen and made to fail: use `fetch`",
     ),
     Difference(
+        "A `MessagePort` that is left open counts as code that runs: its turn ends as a hang",
+        "it keeps the process alive",
+        "the engine does not come to rest; close the port when you have the message",
+    ),
+    Difference(
+        "Code that replaces `Promise`, `Map` or their methods may break later turns of all "
+        "instances, until the code is loaded again",
+        "those of its own process",
+        "they share one process, and the emulator's part in it",
+    ),
+    Difference(
+        "Generated keys (`crypto.subtle.generateKey`, `generateKeySync`) are random in each run, "
+        "and `new File()` has the real time",
+        "–",
+        "the engine makes them itself",
+    ),
+    Difference(
         "A `call` that gives `undefined` prints nothing, `null` with `--json`, and is `None` in a "
         "test",
         "–",
