@@ -171,13 +171,15 @@ def test_answer_that_is_too_long_is_an_error(tmp_path: Path) -> None:
 def test_turn_that_waits_for_a_service_holds_the_clock(tmp_path: Path) -> None:
     async def body(emulator: Emulator, bank: Bank) -> None:
         bank.silent = True
+        # The answer is given up long before the move would be: both have one bound in limits.
+        emulator._parts.shell.around.outside.services._wait_ms = 50
         call = emulator.start_call(inst("A/x"), "caught", ["/"])
         await emulator.clock.advance(1_000)
         assert (await call.wait_result())[0] == "TimeoutError"
         (entry,) = service_entries(emulator)
         assert entry["now_ms"] == T0_MS  # The time moved on only when the wait was over.
 
-    with_bank(tmp_path, body, "[limits]\nio_wait_ms = 50\n")
+    with_bank(tmp_path, body)
 
 
 def test_request_that_nobody_awaits_leaves_all_the_same(tmp_path: Path) -> None:
